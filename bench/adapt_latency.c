@@ -1,7 +1,8 @@
 /*
  * Adaptation latency: how long processes that stay stand still when their world grows and shrinks,
  * beside MPI_Comm_dup of the larger of the two worlds.  For users' clusters; the output is laid out
- * like that of the OSU micro-benchmarks.  doc/developer/benchmarks.md explains how to run and read it.
+ * like that of the OSU micro-benchmarks.  doc/developer/benchmarks.md explains how to run and read
+ * it.
  *
  *   mpiexec -n 2 --adapt-schedule 4,2,4,2,4,2 adapt_latency -i 6
  *
@@ -9,17 +10,18 @@
  *   -x N        adaptations before these, that are not (2)
  *   -c US       processor time that each process computes between two probes (500)
  *   -m BYTES    state, in blocks over the world, which the window moves to the new blocks (0)
- *   -b          the first barrier of a world that has grown is a part of the standstill, and of commit's
+ *   -b          the first barrier of a world that has grown is a part of the standstill, and of
+ *               commit's
  *   -f          also the parts of the standstill: begin, moving, commit
  *   -j          one JSON line for each adaptation instead of the table, with each process' times
  *   -u          with -j: what rank 0 uses (memory, descriptors, ...) after each adaptation
  *
- * Standstill: on a process that stays, from the call of the probe that returns TRUE to the return of
- * commit.  Like a program that has something to do, all processes compute between two probes and synchronise in a
- * barrier before each, so that joining processes find no idle processor unless there are more than the
- * staying processes need.  A row is a kind of adaptation; average, minimum and maximum are over adaptations, of
- * the process that stood still longest in each.  With -m the moving of the state is not part of the
- * standstill; it has columns of its own.
+ * Standstill: on a process that stays, from the call of the probe that returns TRUE to the return
+ * of commit.  Like a program that has something to do, all processes compute between two probes and
+ * synchronise in a barrier before each, so that joining processes find no idle processor unless
+ * there are more than the staying processes need.  A row is a kind of adaptation; average, minimum
+ * and maximum are over adaptations, of the process that stood still longest in each.  With -m the
+ * moving of the state is not part of the standstill; it has columns of its own.
  */
 
 #include "measure.h"
@@ -49,7 +51,8 @@ static struct {
 } options = { .counted = 20, .warm = 2, .compute_us = 500 };
 
 /* One process' times of one adaptation, in microseconds, and page faults; STAYED is 0 on one that
- * joined.  PROBE is a part of STANDSTILL, too: near the agreed probe it may wait for the decision. */
+ * joined.  PROBE is a part of STANDSTILL, too: near the agreed probe it may wait for the
+ * decision. */
 enum part { STAYED, STANDSTILL, PROBE, BEGIN, MOVE, COMMIT, CPU, FAULTS, DUP, PARTS };
 
 struct window {
@@ -216,8 +219,9 @@ static void move_state(const struct window *w, MPI_Comm intercomm, MPI_Comm new_
 
 /* ---- one adaptation ---------------------------------------------------------------------- */
 
-/* The results go to those who join, so that any process may leave later: in the window if nobody stays,
- * else after it, because who stays would wait in commit for a joining process that is at this. */
+/* The results go to those who join, so that any process may leave later: in the window if nobody
+ * stays, else after it, because who stays would wait in commit for a joining process that is at
+ * this. */
 static void send_in_window(MPI_Comm intercomm, int joined)
 {
     int rank, root = 0;
@@ -427,7 +431,8 @@ static void print_table(void)
     else if (options.bytes > 0)
         printf("%14s", "Move(us)");
     printf("%8s\n", "Count");
-    for (const struct kind *kind = results.kinds; kind < results.kinds + results.kind_count; kind++) {
+    for (const struct kind *kind = results.kinds; kind < results.kinds + results.kind_count;
+         kind++) {
         char name[64];
         double n = kind->count;
         snprintf(name, sizeof(name), "%d+%d%s", kind->staying, kind->joining,

@@ -1,17 +1,19 @@
 /*
- * The cost of measuring loops beside MPI: the graph of a process, what is put on the board, what a proxy makes of
- * it (src/mpi/adapt/perf_*.c, src/pm/hydra/elastic/wire/loop_*.c).  No MPI.
+ * The cost of measuring loops beside MPI: the graph of a process, what is put on the board, what a
+ * proxy makes of it (src/mpi/adapt/perf_*.c, src/pm/hydra/elastic/wire/loop_*.c).  No MPI.
  *
  *   graph_costs [--processes N]
  *
- * Prints one JSON line for each operation and number of sites or processes: {"what":..., "size":N, "ns":[...]}, each
- * the time of one operation, or, of "reduce" and "reduce equal", of all processes together.
+ * Prints one JSON line for each operation and number of sites or processes: {"what":..., "size":N,
+ * "ns":[...]}, each the time of one operation, or, of "reduce" and "reduce equal", of all processes
+ * together.
  *   step       along a known edge            change     along a new edge between known sites
  *   pack       graph to the form on the board   write, read   to the board, from it
- *   collapse   a graph to its loops          reduce     graphs of 1024 sites, of eight kinds, to one set
+ *   collapse   a graph to its loops
+ *   reduce     graphs of 1024 sites, of eight kinds, to one set
  *   reduce equal   graphs of 1024 sites, all equal     read all   the same graphs, and nothing else
- * With --processes N only step and collapse, of 128 sites, in N processes at once: "size" is N, and each of the times
- * is the processor time of one operation in one process.
+ * With --processes N only step and collapse, of 128 sites, in N processes at once: "size" is N, and
+ * each of the times is the processor time of one operation in one process.
  */
 
 #include <sys/wait.h>
@@ -52,7 +54,8 @@ double now_ns()
     return read_ns(CLOCK_MONOTONIC);
 }
 
-/* Of this process: what others do meanwhile does not count.  Reading it is a system call, too much for short times. */
+/* Of this process: what others do meanwhile does not count.  Reading it is a system call, too much
+ * for short times. */
 double processor_ns()
 {
     return read_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -83,12 +86,14 @@ void make_graph()
         for (int i = 0; i < size; i += 4) {
             for (int inner = 0; inner < (i / 4 % 8 == 0 ? 2 : 1); inner++) {
                 for (int k = i; k < i + 4; k++)
-                    call(static_cast<uint64_t>(k), k % 4 == 3 ? PERF_KIND_COLLECTIVE : PERF_KIND_P2P);
+                    call(static_cast<uint64_t>(k),
+                         k % 4 == 3 ? PERF_KIND_COLLECTIVE : PERF_KIND_P2P);
             }
         }
     }
     perf_pack(&measure, &packed);
-    if (static_cast<int>(packed.summary.nodes) != size || packed.summary.loops == 0 || !loop_graph_is_sound(&packed))
+    if (static_cast<int>(packed.summary.nodes) != size || packed.summary.loops == 0 ||
+        !loop_graph_is_sound(&packed))
         fail("a graph is not as it was meant");
 }
 
@@ -101,10 +106,12 @@ double step()
 
     perf_graph_init(&measure.graph);
     for (int i = 0; i < 3 * size; i++)
-        perf_graph_visit(&measure.graph, 1 + next++ % static_cast<uint64_t>(size), PERF_KIND_COLLECTIVE);
+        perf_graph_visit(&measure.graph, 1 + next++ % static_cast<uint64_t>(size),
+                         PERF_KIND_COLLECTIVE);
     double start = now_ns();
     for (int i = 0; i < n; i++)
-        perf_graph_visit(&measure.graph, 1 + next++ % static_cast<uint64_t>(size), PERF_KIND_COLLECTIVE);
+        perf_graph_visit(&measure.graph, 1 + next++ % static_cast<uint64_t>(size),
+                         PERF_KIND_COLLECTIVE);
     return (now_ns() - start) / n;
 }
 
@@ -120,7 +127,8 @@ double change()
         perf_graph_visit(&measure.graph, 1 + static_cast<uint64_t>(i), PERF_KIND_COLLECTIVE);
         uint32_t structure = measure.graph.structure;
         double start = now_ns();
-        perf_graph_visit(&measure.graph, 1 + static_cast<uint64_t>((i + size / 2) % size), PERF_KIND_COLLECTIVE);
+        perf_graph_visit(&measure.graph, 1 + static_cast<uint64_t>((i + size / 2) % size),
+                         PERF_KIND_COLLECTIVE);
         took += now_ns() - start;
         if (measure.graph.structure == structure)
             fail("an edge was not new");
@@ -164,7 +172,8 @@ void reduce(int first, int processes)
             !loop_reduction_add(reduction, &graph, static_cast<uint32_t>(i)))
             fail("a graph cannot be used");
     }
-    if (loop_reduction_result(reduction)->loops == 0 || loop_reduction_result(reduction)->dropped > 0)
+    if (loop_reduction_result(reduction)->loops == 0 ||
+        loop_reduction_result(reduction)->dropped > 0)
         fail("loops were dropped");
     loop_reduction_destroy(reduction);
 }
@@ -193,7 +202,8 @@ double collapse()
     return now_ns() - start;
 }
 
-/* Always of all graphs, `size` at a time: a few alone would be found in the cache, where a daemon finds none. */
+/* Always of all graphs, `size` at a time: a few alone would be found in the cache, where a daemon
+ * finds none. */
 double reduce_all()
 {
     double start = processor_ns();
@@ -229,7 +239,8 @@ void fill_graphs(bool homogeneous)
     for (int i = 0; i < PROCESSES_MAX; i++) {
         graphs[i] = packed;
         if (!homogeneous)
-            graphs[i].summary.hash += static_cast<unsigned>(i % 8), graphs[i].node[3 + 4 * (i % 8)].id += 1;
+            graphs[i].summary.hash += static_cast<unsigned>(i % 8),
+                graphs[i].node[3 + 4 * (i % 8)].id += 1;
     }
 }
 
@@ -243,7 +254,8 @@ struct Costs {
 
 double median(std::vector<double> samples)
 {
-    std::nth_element(samples.begin(), samples.begin() + static_cast<long>(samples.size() / 2), samples.end());
+    std::nth_element(samples.begin(), samples.begin() + static_cast<long>(samples.size() / 2),
+                     samples.end());
     return samples[samples.size() / 2];
 }
 
@@ -265,7 +277,8 @@ Costs measure_alone()
     return {median(steps), median(collapses)};
 }
 
-/* All begin when the last one has been made: when `go` is closed.  Each writes its measurements to `reported`. */
+/* All begin when the last one has been made: when `go` is closed.  Each writes its measurements to
+ * `reported`. */
 void fork_processes(int processes, const int (&go)[2], const int (&reported)[2])
 {
     for (int i = 0; i < processes; i++) {

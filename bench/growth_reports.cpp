@@ -1,14 +1,15 @@
 /*
- * The cost of a growth for mpiexec: simulates the proxies and processes of a large job against the real core of the
- * step manager (src/pm/hydra/elastic/stepmgr), and measures the processor time that the core takes for what they
- * report.
+ * The cost of a growth for mpiexec: simulates the proxies and processes of a large job against the
+ * real core of the step manager (src/pm/hydra/elastic/stepmgr), and measures the processor time
+ * that the core takes for what they report.
  *
  *   growth_reports PROCESSES DAEMONS
  *
- * Half of the processes are launched on half of the daemons and initialise; then the step is requested to grow to all
- * of them: launch, INIT and READY of each joining process, the plan, PREPARED, FROZEN and COMMITTED of the daemons.
- * At the end all processes exit.  Prints one JSON line: seconds of processor time for the launch's reports, the
- * growth, the end, and how many reports that were.  The work of proxies and the network is not in it.
+ * Half of the processes are launched on half of the daemons and initialise; then the step is
+ * requested to grow to all of them: launch, INIT and READY of each joining process, the plan,
+ * PREPARED, FROZEN and COMMITTED of the daemons.  At the end all processes exit.  Prints one JSON
+ * line: seconds of processor time for the launch's reports, the growth, the end, and how many
+ * reports that were.  The work of proxies and the network is not in it.
  */
 
 #include <sys/resource.h>
@@ -25,7 +26,8 @@ namespace {
 
 using namespace elastic;
 
-constexpr size_t CARD_BYTES = 64;       /* of an address of libfabric's tcp provider and what is around it */
+/* of an address of libfabric's tcp provider and what is around it */
+constexpr size_t CARD_BYTES = 64;
 
 double processor_seconds()
 {
@@ -54,10 +56,11 @@ class SimulatedJob {
         config.prepare_ms = 50;
         config.interval_ms = 1000;
         config.size = half_;
-        step_effects effects = {this,  launch, [](void *, int) {}, [](void *, const char *why) { fail(why); },
+        step_effects effects = {this,  launch, [](void *, int) {},
+                                [](void *, const char *why) { fail(why); },
                                 send,  reply,  [](void *, const char *) {},
-                                [](void *, const char *text) { fail(text); }, [](void *, int64_t) {},
-                                nullptr, nullptr, nullptr};
+                                [](void *, const char *text) { fail(text); },
+                                    [](void *, int64_t) {}, nullptr, nullptr, nullptr};
         char error[1024] = "";
         core_ = stepmgr_create(&config, &effects, error, sizeof error);
         if (!core_)
@@ -75,14 +78,16 @@ class SimulatedJob {
 
     void grow()
     {
-        std::string line = R"({"id":1,"op":"resize","wait":true,"size":)" + std::to_string(2 * half_) + "}";
+        std::string line =
+            R"({"id":1,"op":"resize","wait":true,"size":)" + std::to_string(2 * half_) + "}";
         stepmgr_client_line(core_, ++now_ms_, 1, line.c_str());
         if (group_ < 0)
             fail("the growth was not launched: " + answer_);
         start_group(group_);
         init(group_, 1);
         for (int rank = 0; rank < half_; rank++)
-            report(group_, rank, REPORT_READY, write_ready({static_cast<uint32_t>(rank), {1, 2, 4096, 0, 0, 0}}));
+            report(group_, rank, REPORT_READY,
+                   write_ready({static_cast<uint32_t>(rank), {1, 2, 4096, 0, 0, 0}}));
         each_daemon(group_, REPORT_PREPARED, "");
         each_daemon(0, REPORT_PREPARED, "");
         each_daemon(group_, REPORT_PREPARED, "");
@@ -107,7 +112,8 @@ class SimulatedJob {
     long reports() const { return reports_; }
 
   private:
-    int proxy_of(int rank) const { return static_cast<int>(static_cast<int64_t>(rank) * daemons_ / half_); }
+    int proxy_of(int rank) const { return static_cast<int>(static_cast<int64_t>(rank) *
+                                                           daemons_ / half_); }
 
     void start_group(int group)
     {
@@ -116,7 +122,8 @@ class SimulatedJob {
             names.push_back("node" + std::to_string(10000 + (group ? daemons_ : 0) + proxy));
         std::vector<step_process> processes;
         for (int rank = 0; rank < half_; rank++)
-            processes.push_back({proxy_of(rank), names[static_cast<size_t>(proxy_of(rank))].c_str()});
+            processes.push_back(
+                {proxy_of(rank), names[static_cast<size_t>(proxy_of(rank))].c_str()});
         stepmgr_group(core_, now_ms_, group, half_, processes.data());
     }
 
@@ -147,13 +154,14 @@ class SimulatedJob {
     }
 
     static SimulatedJob &self(void *context) { return *static_cast<SimulatedJob *>(context); }
-    static int launch(void *context, uint32_t, int, int, int, uint32_t, int, const char *const *, int, int *group,
-                      char *, size_t)
+    static int launch(void *context, uint32_t, int, int, int, uint32_t, int, const char *const *,
+                      int, int *group, char *, size_t)
     {
         *group = self(context).group_ = 1;
         return 0;
     }
-    static void send(void *, const step_agent *, int, step_command, uint32_t, const void *, size_t) {}
+    static void send(void *, const step_agent *, int, step_command, uint32_t, const void *, size_t)
+    {}
     static void reply(void *context, int, const char *line)
     {
         self(context).answer_ = line;
@@ -174,9 +182,12 @@ class SimulatedJob {
 
 int main(int argc, char **argv)
 {
-    int processes = argc == 3 ? std::atoi(argv[1]) : 0, daemons = argc == 3 ? std::atoi(argv[2]) : 0;
+    int processes = argc == 3 ? std::atoi(argv[1]) : 0,
+        daemons = argc == 3 ? std::atoi(argv[2]) : 0;
     if (daemons < 2 || daemons % 2 || processes < daemons || processes % 2) {
-        std::fprintf(stderr, "usage: growth_reports PROCESSES DAEMONS (even, at least one process on each)\n");
+        std::fprintf(
+            stderr,
+            "usage: growth_reports PROCESSES DAEMONS (even, at least one process on each)\n");
         return 2;
     }
     SimulatedJob job(processes, daemons);
@@ -190,8 +201,10 @@ int main(int argc, char **argv)
     times[2] = processor_seconds();
     job.end();
     times[3] = processor_seconds();
-    std::printf("{\"processes\": %d, \"daemons\": %d, \"launch_s\": %.4f, \"growth_s\": %.4f, \"end_s\": %.4f, "
-                "\"reports\": %ld}\n", processes, daemons, times[1] - times[0], times[2] - times[1],
-                times[3] - times[2], growth);
+    std::printf(
+        "{\"processes\": %d, \"daemons\": %d, \"launch_s\": %.4f, \"growth_s\": %.4f, \"end_s\": "
+        "%.4f, "
+        "\"reports\": %ld}\n",
+        processes, daemons, times[1] - times[0], times[2] - times[1], times[3] - times[2], growth);
     return 0;
 }

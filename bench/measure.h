@@ -1,6 +1,6 @@
 /*
- * Common parts of the measuring programs: clocks, binding to cores, and samples of an operation printed as
- * one JSON line.  Compiles with any MPI.
+ * Common parts of the measuring programs: clocks, binding to cores, and samples of an operation
+ * printed as one JSON line.  Compiles with any MPI.
  *
  * A sample is the mean time of an operation in a batch.  Batches are short (BATCH_US), so that a
  * batch that another process of the machine disturbed is one bad sample among many, and a median
@@ -24,7 +24,8 @@
 #define BATCH_MOST 4096         /* operations */
 #define SAMPLES_LEAST 5
 #define SAMPLES_MOST 400
-#define WARM_LEAST 512          /* operations before the first sample, if the budget has time for them */
+/* operations before the first sample, if the budget has time for them */
+#define WARM_LEAST 512
 
 static inline double clock_us(clockid_t clock)
 {
@@ -109,8 +110,10 @@ static inline int size_of_batch(operation run, const void *what, MPI_Comm contro
     }
 }
 
-/* The first operations touch memory for the first time: of the host's segment, say, each of its cells. */
-static inline void warm(operation run, const void *what, int count, MPI_Comm control, double budget_us)
+/* The first operations touch memory for the first time: of the host's segment, say, each of its
+ * cells. */
+static inline void warm(operation run, const void *what, int count, MPI_Comm control,
+                        double budget_us)
 {
     for (int done = 0; done < WARM_LEAST && budget_us > 0; done += count)
         budget_us -= time_batch(run, what, count, control);

@@ -1,15 +1,17 @@
 /*
- * The cost of measuring for the calls of an adaptive program: mpiexec -n P measured_calls [--detect] [--ms TIME]
- * POINT...
+ * The cost of measuring for the calls of an adaptive program: mpiexec -n P measured_calls
+ * [--detect] [--ms TIME] POINT...
  *
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
  *          bcast:BYTES     MPI_Bcast from rank 0
- *          writes:SECONDS  how often rank 0 writes down its loops, for each second of a loop of ping-pongs and probes
+ *          writes:SECONDS  how often rank 0 writes down its loops, for each second of a loop of
+ *                          ping-pongs and probes
  *
- * Without --detect a probe follows every batch, and before the first sample so many that the loops are known: then one
- * iteration in many is measured.  With it there is one probe at the beginning and no other, so that every call is
- * measured, from SITES sites, as while loops are being detected.  MPIR_CVAR_ADAPT_MEASURE=0 measures nothing: that is
- * the reference.  Prints a line for each point, as world_speed.
+ * Without --detect a probe follows every batch, and before the first sample so many that the loops
+ * are known: then one iteration in many is measured.  With it there is one probe at the beginning
+ * and no other, so that every call is measured, from SITES sites, as while loops are being
+ * detected.  MPIR_CVAR_ADAPT_MEASURE=0 measures nothing: that is the reference.  Prints a line for
+ * each point, as world_speed.
  */
 
 #include "measure.h"
@@ -35,7 +37,8 @@ static struct {
 } bench;
 
 #define FOUR(call) call; call; call; call;
-#define ALL_SITES(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call)
+#define ALL_SITES(call) \
+    FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call)
 
 static void send_there(void)
 {
@@ -44,7 +47,8 @@ static void send_there(void)
 
 static void receive(void)
 {
-    MPI_Recv(bench.data, bench.bytes, MPI_BYTE, 1 - bench.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(bench.data, bench.bytes, MPI_BYTE, 1 - bench.rank, TAG, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
 }
 
 static inline __attribute__((always_inline)) void exchange(void)
@@ -147,7 +151,8 @@ static void run_point(const char *point, double budget_us)
     }
     for (int i = 0; i < KNOWN; i++)
         (is_latency ? latency : bcast) (NULL, 1);
-    measure(point, is_latency ? latency : bcast, NULL, (is_latency ? 2 : 1) * SITES, MPI_COMM_WORLD, budget_us);
+    measure(point, is_latency ? latency : bcast, NULL, (is_latency ? 2 : 1) * SITES, MPI_COMM_WORLD,
+            budget_us);
 }
 
 int main(int argc, char **argv)

@@ -3,8 +3,8 @@
  *
  *   mpiexec -n N modify_cost MORE ROUNDS
  *
- * The two take turns.  Prints for each {"what":NAME,"us":[...]}: for each round the time until the call has returned
- * on all of the N processes; what takes the processes out again is not counted.
+ * The two take turns.  Prints for each {"what":NAME,"us":[...]}: for each round the time until the
+ * call has returned on all of the N processes; what takes the processes out again is not counted.
  */
 
 #include "measure.h"
@@ -68,7 +68,8 @@ static double spawn(void)
 
     MPI_Barrier(MPI_COMM_WORLD);
     start = now_us();
-    MPI_Comm_spawn(program, arguments, more, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(program, arguments, more, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
     MPI_Intercomm_merge(children, 0, &all);
     took = now_us() - start;
     MPI_Comm_free(&all);

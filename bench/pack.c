@@ -3,9 +3,10 @@
  *
  *   mpiexec -n 1 pack [--ms TIME] [NAME...]
  *
- * Prints one line of samples for each combination `pack:TYPE:ELEMENT` and `unpack:TYPE:ELEMENT`, of one process.
- * TYPE is a vector, indexed blocks, or a face of a two- or three-dimensional array, as codes exchange them; ELEMENT is
- * double or int.  `accumulate:...` adds to such a target in a window of the process itself.  Compiles with any MPI.
+ * Prints one line of samples for each combination `pack:TYPE:ELEMENT` and `unpack:TYPE:ELEMENT`, of
+ * one process.  TYPE is a vector, indexed blocks, or a face of a two- or three-dimensional array,
+ * as codes exchange them; ELEMENT is double or int.  `accumulate:...` adds to such a target in a
+ * window of the process itself.  Compiles with any MPI.
  */
 
 #include "measure.h"
@@ -114,8 +115,10 @@ static MPI_Datatype vector_of_vectors(MPI_Datatype element)
 }
 
 static const struct layout layouts[] = {
-    {"vector", vector}, {"vector3", vector_of_three}, {"indexed", indexed}, {"blocks", indexed_blocks},
-    {"column", column}, {"face_x", face_x}, {"face_y", face_y}, {"face_z", face_z}, {"nested", vector_of_vectors},
+    {"vector", vector}, {"vector3", vector_of_three}, {"indexed", indexed},
+    {"blocks", indexed_blocks},
+    {"column", column}, {"face_x", face_x}, {"face_y", face_y}, {"face_z", face_z},
+    {"nested", vector_of_vectors},
 };
 
 static const struct {
@@ -172,8 +175,8 @@ static int is_wanted(const char *name, char **names)
     return 0;
 }
 
-/* Zeros, `offset` bytes after the start of a page: the distance of two arrays modulo a page changes the time of a copy
- * by half, and malloc of two MPIs chooses two distances. */
+/* Zeros, `offset` bytes after the start of a page: the distance of two arrays modulo a page changes
+ * the time of a copy by half, and malloc of two MPIs chooses two distances. */
 static char *at_start_of_page(size_t bytes, size_t offset)
 {
     void *memory = NULL;
@@ -199,7 +202,8 @@ static void measure_layout(const struct layout *layout, int element, char **name
     for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
         char name[64];
 
-        snprintf(name, sizeof(name), "%s:%s:%s", operations[i].name, layout->name, elements[element].name);
+        snprintf(name, sizeof(name), "%s:%s:%s", operations[i].name, layout->name,
+                 elements[element].name);
         if (is_wanted(name, names))
             measure(name, operations[i].run, &t, 1, MPI_COMM_SELF, budget_us);
     }

@@ -1,8 +1,8 @@
 /*
  * The cost of a probe when nothing is pending: mpiexec -n P probe_cost
  *
- * Prints {"what":"probe","processes":P,"ns":[...]}: for each process the median over BATCHES batches
- * of PROBES probes, all processes probing at the same time.
+ * Prints {"what":"probe","processes":P,"ns":[...]}: for each process the median over BATCHES
+ * batches of PROBES probes, all processes probing at the same time.
  */
 
 #include "measure.h"

@@ -1,12 +1,15 @@
 /*
  * The cost of dynamic process management: pairs of the library's operation and what MPI has for it.
  *
- *   mpiexec -n 2 process_cost connect ROUNDS     MPIX_Client_connect and MPIX_Server_connect, beside MPI_Lookup_name,
- *                                                MPI_Comm_connect and MPI_Comm_accept
- *   mpiexec -n 2 process_cost spawn ROUNDS       MPIX_Spawn, beside MPI_Comm_spawn_multiple, of one process
+ *   mpiexec -n 2 process_cost connect ROUNDS     MPIX_Client_connect and MPIX_Server_connect,
+ *                                                beside MPI_Lookup_name, MPI_Comm_connect and
+ *                                                MPI_Comm_accept
+ *   mpiexec -n 2 process_cost spawn ROUNDS       MPIX_Spawn, beside MPI_Comm_spawn_multiple, of one
+ *                                                process
  *
- * The two of a pair take turns.  Prints for each {"what":NAME,"us":[...]}: for each round the time until the call has
- * returned on both processes.  Disconnecting, and waiting for children to end, are not counted.
+ * The two of a pair take turns.  Prints for each {"what":NAME,"us":[...]}: for each round the time
+ * until the call has returned on both processes.  Disconnecting, and waiting for children to end,
+ * are not counted.
  */
 
 #include "measure.h"
@@ -70,7 +73,8 @@ static MPI_Comm spawn_multiple(void)
     MPI_Comm comm;
     int one = 1;
 
-    MPI_Comm_spawn_multiple(1, &program, argvs, &one, &info, 0, MPI_COMM_WORLD, &comm, MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn_multiple(1, &program, argvs, &one, &info, 0, MPI_COMM_WORLD, &comm,
+                            MPI_ERRCODES_IGNORE);
     return comm;
 }
 
@@ -89,8 +93,8 @@ static double once(MPI_Comm(*make) (void), int pause_us)
     return longest;
 }
 
-static void compare(const char *ours, MPI_Comm(*our) (void), const char *others, MPI_Comm(*other) (void), int rounds,
-                    int pause_us)
+static void compare(const char *ours, MPI_Comm(*our) (void), const char *others,
+                    MPI_Comm(*other) (void), int rounds, int pause_us)
 {
     double *us = malloc(2 * sizeof(*us) * (size_t) rounds);
 

@@ -1,10 +1,12 @@
 /*
- * How long a program stands still for a change through process sets: mpiexec -n P --adapt-schedule ... session_change N
+ * How long a program stands still for a change through process sets: mpiexec -n P --adapt-schedule
+ * ... session_change N
  *
- * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...],"heap":B}: of each process that stays, from the step
- * of the notification of rank 0 to the communicator of those who go on: notified, operation, accept, news to others,
- * group and communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.
- * Heap: the bytes that rank 0 has allocated.
+ * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...],"heap":B}: of each process that
+ * stays, from the step of the notification of rank 0 to the communicator of those who go on:
+ * notified, operation, accept, news to others, group and communicator.  Parts: what each of these
+ * took of rank 0; with the news the former communicator is freed.  Heap: the bytes that rank 0 has
+ * allocated.
  */
 
 #include "measure.h"
@@ -91,8 +93,9 @@ static void send_news(struct news *news)
         MPI_Abort(comm, 1);
     note(TOLD);
     MPI_Info_free(&info);
-    MPIX_Session_pset_op(session, news->type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE, operands, 2,
-                         MPI_INFO_NULL, made, &n);
+    MPIX_Session_pset_op(session,
+                         news->type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE,
+                         operands, 2, MPI_INFO_NULL, made, &n);
     strcpy(news->set, made[0]);
     note(OPERATION);
     MPI_Info_create(&keys);

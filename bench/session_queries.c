@@ -1,9 +1,10 @@
 /*
  * The cost of queries of process sets: mpiexec -n P session_queries
  *
- * Prints {"what":NAME,"ns":[...]} for each kind of query, of each process the median over BATCHES batches: for changes
- * when there is none (rc_test, rc_get), for a text when there is none (bcast_pset_info), at one after the other of SETS
- * sets that were read before (get_pset_info, pset_exists, pset_included, get_primary_process, group).
+ * Prints {"what":NAME,"ns":[...]} for each kind of query, of each process the median over BATCHES
+ * batches: for changes when there is none (rc_test, rc_get), for a text when there is none
+ * (bcast_pset_info), at one after the other of SETS sets that were read before (get_pset_info,
+ * pset_exists, pset_included, get_primary_process, group).
  */
 
 #include "measure.h"

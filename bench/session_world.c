@@ -2,13 +2,15 @@
  * A world by a session, beside the one of MPI_Init:
  *   mpiexec -n P session_world [--world | --component | --apart] [--create]
  *
- * Prints samples as world_speed does: "start" until there is a communicator of all processes, of the slowest one (a
- * session for one thread, group, communicator; --world: MPI_Init), then on it "latency:8" and "rate:8" (a message of a
- * window of many) of the first two, "allreduce:8", "ring:8" and "random_ring:8" (everybody to the next one, by rank or
- * in a drawn order), and "dup" (MPI_Comm_dup and its end).  With --create "create" instead:
- * MPI_Comm_create_from_group over all processes, and its end.  --component: as --world, where a component has opened a
- * session and communicates on a communicator of its own from time to time.  --apart: two processes, one of which joins
- * through process sets (mpiexec -n 1 --adapt-schedule 2; of our MPI alone).  Any MPI 4.0.
+ * Prints samples as world_speed does: "start" until there is a communicator of all processes, of
+ * the slowest one (a session for one thread, group, communicator; --world: MPI_Init), then on it
+ * "latency:8" and "rate:8" (a message of a window of many) of the first two, "allreduce:8",
+ * "ring:8" and "random_ring:8" (everybody to the next one, by rank or in a drawn order), and "dup"
+ * (MPI_Comm_dup and its end).  With --create "create" instead: MPI_Comm_create_from_group over all
+ * processes, and its end.  --component: as --world, where a component has opened a session and
+ * communicates on a communicator of its own from time to time.  --apart: two processes, one of
+ * which joins through process sets (mpiexec -n 1 --adapt-schedule 2; of our MPI alone).  Any MPI
+ * 4.0.
  */
 
 #include "measure.h"
@@ -71,7 +73,8 @@ static void ring(const void *what, int count)
     char out[BYTES] = "", in[BYTES];
 
     for (int i = 0; i < count; i++)
-        MPI_Sendrecv(out, BYTES, MPI_CHAR, r->after, 0, in, BYTES, MPI_CHAR, r->before, 0, all.comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, BYTES, MPI_CHAR, r->after, 0, in, BYTES, MPI_CHAR, r->before, 0, all.comm,
+                     MPI_STATUS_IGNORE);
 }
 
 static struct ring natural_ring(void)
@@ -171,7 +174,8 @@ static void open_component(void)
     MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &component.session);
     MPI_Info_free(&info);
     MPI_Group_from_session_pset(component.session, "mpi://WORLD", &component.group);
-    MPI_Comm_create_from_group(component.group, "component", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &component.comm);
+    MPI_Comm_create_from_group(component.group, "component", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                               &component.comm);
     MPI_Allreduce(&one, &all_of_them, 1, MPI_INT, MPI_SUM, component.comm);
 }
 

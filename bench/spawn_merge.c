@@ -1,11 +1,12 @@
 /*
- * The same growth by the standard's own means: MPI_Comm_spawn and MPI_Intercomm_merge, with any MPI.
+ * The same growth by the standard's own means: MPI_Comm_spawn and MPI_Intercomm_merge, with any
+ * MPI.
  *
  *   mpiexec -n P spawn_merge CHILDREN ROUNDS
  *
- * Prints {"what":"spawn","us":[...]}: for each round the time from the call of MPI_Comm_spawn to the
- * return of MPI_Intercomm_merge, of the process that it took longest; and {"what":"spawn_alone",...}, to the
- * return of MPI_Comm_spawn.  Freeing and disconnecting
+ * Prints {"what":"spawn","us":[...]}: for each round the time from the call of MPI_Comm_spawn to
+ * the return of MPI_Intercomm_merge, of the process that it took longest; and
+ * {"what":"spawn_alone",...}, to the return of MPI_Comm_spawn.  Freeing and disconnecting
  * afterwards are not counted; neither is waiting for the children's end, before the next round.
  */
 

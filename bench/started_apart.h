@@ -1,6 +1,7 @@
 /*
- * A communicator of processes that were started one after the other: those that mpiexec has launched come first, as
- * many others follow.  Spawned processes work with any MPI, processes that join through process sets with this one.
+ * A communicator of processes that were started one after the other: those that mpiexec has
+ * launched come first, as many others follow.  Spawned processes work with any MPI, processes that
+ * join through process sets with this one.
  */
 
 #ifndef STARTED_APART_H_INCLUDED
@@ -20,7 +21,8 @@ static inline MPI_Comm spawn_as_many(char **argv)
     MPI_Comm_get_parent(&parent);
     inter = parent;
     if (parent == MPI_COMM_NULL)
-        MPI_Comm_spawn(argv[0], argv + 1, size, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+        MPI_Comm_spawn(argv[0], argv + 1, size, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                       MPI_ERRCODES_IGNORE);
     MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged);
     MPI_Comm_disconnect(&inter);
     return merged;
@@ -40,8 +42,8 @@ static inline void await_growth(MPI_Session session, char set[MPI_MAX_PSET_NAME_
         MPIX_Session_rc_test(session, "mpi://WORLD", &flag);
     MPIX_Session_rc_get(session, "mpi://WORLD", &type, delta, &tag, &info);
     MPI_Info_free(&info);
-    MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, operands, 2, MPI_INFO_NULL, (char (*)[MPI_MAX_PSET_NAME_LEN]) set,
-                         &outputs);
+    MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, operands, 2, MPI_INFO_NULL,
+                         (char (*)[MPI_MAX_PSET_NAME_LEN]) set, &outputs);
     MPI_Info_create(&info);
     MPI_Info_set(info, "app_set", set);
     MPIX_Session_rc_accept(session, tag, info);
@@ -72,7 +74,8 @@ static inline void learn_set(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN
     MPI_Comm_free(&launched);
 }
 
-/* `level`: of the session, "MPI_THREAD_SINGLE" as after MPI_Init, or "MPI_THREAD_MULTIPLE", which it has without. */
+/* `level`: of the session, "MPI_THREAD_SINGLE" as after MPI_Init, or "MPI_THREAD_MULTIPLE", which
+ * it has without. */
 static inline MPI_Comm join_others(MPI_Session * session, const char *level)
 {
     char set[MPI_MAX_PSET_NAME_LEN];

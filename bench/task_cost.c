@@ -1,10 +1,11 @@
 /*
- * The cost of one run of a program in a slot, from MPI_Start to MPIX_STAGE_EXITED, beside posix_spawn and waitpid.
+ * The cost of one run of a program in a slot, from MPI_Start to MPIX_STAGE_EXITED, beside
+ * posix_spawn and waitpid.
  *
  *   mpiexec -n 1 task_cost ROUNDS [PROGRAM]      (true)
  *
- * The two take turns.  Prints for each {"what":NAME,"us":[...]}.  To request and release the slot is not
- * counted.
+ * The two take turns.  Prints for each {"what":NAME,"us":[...]}.  To request and release the slot
+ * is not counted.
  */
 
 #include "measure.h"
@@ -46,7 +47,8 @@ static double child(char *program)
     int status;
     pid_t pid;
 
-    if (posix_spawnp(&pid, program, NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid) {
+    if (posix_spawnp(&pid, program, NULL, NULL, argv, environ) != 0 ||
+        waitpid(pid, &status, 0) != pid) {
         fprintf(stderr, "task_cost: %s cannot be executed\n", program);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }

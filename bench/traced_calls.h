@@ -1,10 +1,12 @@
 /*
- * A trace of the MPI calls of a program's elastic loop, for a program all of whose files are compiled with -include of
- * this one: the calls stay where they are, and how long each takes is measured around it.  The library's figures of
- * the same run are to agree (harness/scaling.py).  Calls that are not named below are not counted.
+ * A trace of the MPI calls of a program's elastic loop, for a program all of whose files are
+ * compiled with -include of this one: the calls stay where they are, and how long each takes is
+ * measured around it.  The library's figures of the same run are to agree (harness/scaling.py).
+ * Calls that are not named below are not counted.
  *
- * Each process counts from its first probe to its last one, as the library does; probes are no part of it.  Rank 0
- * prints one line of JSON in MPI_Finalize: the seconds of all processes in the loop, and those of these in MPI.
+ * Each process counts from its first probe to its last one, as the library does; probes are no part
+ * of it.  Rank 0 prints one line of JSON in MPI_Finalize: the seconds of all processes in the loop,
+ * and those of these in MPI.
  */
 
 #ifndef TRACED_CALLS_H_INCLUDED
@@ -63,14 +65,16 @@ static inline int traced_finalize(void)
 }
 
 /* The time is taken before the call is made: both are arguments, so that it is held in between. */
-#define TRACED(call) ({ double traced_began_s = traced_now_s(); traced_call(traced_began_s, call); })
+#define TRACED(call) \
+    ({ double traced_began_s = traced_now_s(); traced_call(traced_began_s, call); })
 #define MPI_Allreduce(...) TRACED(MPI_Allreduce(__VA_ARGS__))
 #define MPI_Bcast(...) TRACED(MPI_Bcast(__VA_ARGS__))
 #define MPI_Reduce(...) TRACED(MPI_Reduce(__VA_ARGS__))
 #define MPI_Sendrecv(...) TRACED(MPI_Sendrecv(__VA_ARGS__))
 #define MPI_Sendrecv_replace(...) TRACED(MPI_Sendrecv_replace(__VA_ARGS__))
 #define MPI_Probe_adapt(...) \
-    ({ double traced_began_s = traced_now_s(); traced_probe(traced_began_s, MPI_Probe_adapt(__VA_ARGS__)); })
+    ({ double traced_began_s = traced_now_s(); \
+       traced_probe(traced_began_s, MPI_Probe_adapt(__VA_ARGS__)); })
 #define MPI_Finalize traced_finalize
 
 #endif /* TRACED_CALLS_H_INCLUDED */

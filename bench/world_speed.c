@@ -5,16 +5,19 @@
  *     --adapt N          be an adaptive program, take N adaptations first (0: none, launched so)
  *     --window new|inter measure in the window of the Nth adaptation, on new_comm_world or, between
  *                        the first old and the first joining process, on the intercommunicator
- *     --apart spawn|join measure between the launched processes and as many that they spawn, or that join them
+ *     --apart spawn|join measure between the launched processes and as many that they spawn, or
+ *         that join them
  *                        through process sets
- *     --threads          MPI for all levels of threads, each call of which takes a lock; else for one thread
+ *     --threads          MPI for all levels of threads, each call of which takes a lock; else for
+ *                        one thread
  *     --ms TIME          about this long for each point (10)
  *     --spread           do not bind process R to core R
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
  *          flood:BYTES     a message of 64 in flight from rank 0 to 1 (message rate, bandwidth)
  *          allreduce:BYTES alltoall:BYTES barrier
- *          bcast:BYTES reduce:BYTES gather:BYTES scatter:BYTES   rank 0 is the root; of gather, scatter, allgather and
- *          bcast_turns:BYTES allgather:BYTES                     alltoall each part has so many; all are roots in turn
+ *          bcast:BYTES reduce:BYTES gather:BYTES scatter:BYTES   rank 0 is the root
+ *          bcast_turns:BYTES allgather:BYTES                     all are roots in turn
+ *                          BYTES of gather, scatter, allgather and alltoall: of each part
  *          win_shared      MPI_Win_allocate_shared of a page and MPI_Win_free
  *          put:BYTES get:BYTES   of rank 0 in such a window of rank 1, with its flush
  *
@@ -232,8 +235,8 @@ static const struct kind *parse(const char *text, struct point *p)
     return NULL;
 }
 
-/* Where malloc happens to put a small buffer makes 5 % of the time of a message, and is not the same in a
- * launched process and in one that has adapted. */
+/* Where malloc happens to put a small buffer makes 5 % of the time of a message, and is not the
+ * same in a launched process and in one that has adapted. */
 static char *page_aligned(size_t bytes)
 {
     size_t rounded = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -359,7 +362,8 @@ static void initialise(int *argc, char ***argv)
     double start = now_us();
     int provided;
 
-    MPI_Init_thread(argc, argv, options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Init_thread(argc, argv, options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
     report_initialisation(now_us() - start);
     if (options.adaptive) {
         fprintf(stderr, "world_speed: this MPI has no adaptation operations\n");
@@ -408,7 +412,8 @@ static int read_options(int argc, char **argv)
 static int measure_joined(void)
 {
     MPI_Session session;
-    MPI_Comm comm = join_others(&session, options.threads ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE");
+    MPI_Comm comm =
+        join_others(&session, options.threads ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE");
 
     measure_all(comm, comm);
     MPI_Comm_free(&comm);

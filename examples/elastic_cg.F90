@@ -1,16 +1,16 @@
-! Conjugate gradients for Poisson's equation on a square plate, by a world that grows and shrinks (mpi_f08).
+! Conjugate gradients for Poisson's equation on a square plate, by a world that grows and shrinks
+! (mpi_f08).
 !
-! Each process has some columns of the unknowns, of the residual and of the search direction, which is looked at
-! in the columns beside them, too.  In the window all three move by themselves (module adapt_data,
-! ../doc/user/data-fortran.md).
-! Scalar products are added up column by column, in the same order everywhere, so that the solution has the same
-! bits for any history of the world.
+! Each process has some columns of the unknowns, of the residual and of the search direction, which
+! is looked at in the columns beside them, too.  In the window all three move by themselves (module
+! adapt_data, ../doc/user/data-fortran.md).  Scalar products are added up column by column, in the
+! same order everywhere, so that the solution has the same bits for any history of the world.
 !
-! Compile with -DHAVE_MPI_ADAPT and -ladapt_data where the library has the adaptation operations; without it this
-! is an ordinary MPI program.
+! Compile with -DHAVE_MPI_ADAPT and -ladapt_data where the library has the adaptation operations;
+! without it this is an ordinary MPI program.
 !   elastic_cg [SIZE [SYSTEMS [ADAPTATIONS [MILLISECONDS]]]]     (default 64 1 0 0)
-! solves at least so many systems, and until so many adaptations have been seen; an iteration takes the
-! milliseconds longer, divided by the processes.
+! solves at least so many systems, and until so many adaptations have been seen; an iteration takes
+! the milliseconds longer, divided by the processes.
 program elastic_cg
     use mpi_f08
 #ifdef HAVE_MPI_ADAPT
@@ -30,9 +30,11 @@ program elastic_cg
     real(real64), parameter :: tolerance = 1e-10_real64
     integer, parameter :: iteration_ = 1, solved_ = 2, adaptations_ = 3, bits_ = 4
     integer(int64) :: progress(4) = 0           ! the same on all processes
-    real(real64) :: rho, rho_first              ! square of the residual's norm, now and at first: likewise
+    ! square of the residual's norm, now and at first: likewise
+    real(real64) :: rho, rho_first
     real(real64), allocatable :: x(:, :), r(:, :)       ! (1:n, first:last)
-    real(real64), allocatable :: p(:, :)                ! (0:n + 1, first - 1:last + 1), zero around the plate
+    ! (0:n + 1, first - 1:last + 1), zero around the plate
+    real(real64), allocatable :: p(:, :)
     real(real64), allocatable :: q(:, :)                ! as x, of one iteration
     integer :: n, systems, adaptations, pause_ms
     integer :: rank, size, first, last
@@ -58,7 +60,8 @@ program elastic_cg
     end do
     if (rank == 0) then
         print '(a,i0,a)', 'cg: ', progress(adaptations_), ' adaptations'
-        print '(a,i0,a,z16.16)', 'cg: after ', progress(solved_), ' systems the solutions are ', progress(bits_)
+        print '(a,i0,a,z16.16)', 'cg: after ', progress(solved_), ' systems the solutions are ', &
+            progress(bits_)
     end if
     call finish()
 
@@ -105,12 +108,14 @@ contains
     ! Small whole numbers, other ones in each system.
     real(real64) function source(i, j)
         integer, intent(in) :: i, j
-        source = mod(7 * i + 13 * j + mod(i, 29) * mod(j, 31) + 5 * int(mod(progress(solved_), 1000_int64)), 19) - 9
+        source = mod(7 * i + 13 * j + mod(i, 29) * mod(j, 31) &
+                     + 5 * int(mod(progress(solved_), 1000_int64)), 19) - 9
     end function source
 
     subroutine new_system()
         integer :: i, j
-        if (.not. allocated(x)) allocate (x(n, first:last), r(n, first:last), p(0:n + 1, first - 1:last + 1))
+        if (.not. allocated(x)) &
+            allocate (x(n, first:last), r(n, first:last), p(0:n + 1, first - 1:last + 1))
         x = 0
         p = 0
         do j = first, last
@@ -133,7 +138,8 @@ contains
             mine(j) = dot_product(a(:, j), b(:, j))
         end do
         before = [(columns_before(j), j = 0, size)]
-        call MPI_Allgatherv(mine, last - first + 1, MPI_DOUBLE_PRECISION, all, before(1:) - before(:size - 1), &
+        call MPI_Allgatherv(mine, last - first + 1, MPI_DOUBLE_PRECISION, all, &
+                            before(1:) - before(:size - 1), &
                             before(:size - 1), MPI_DOUBLE_PRECISION, MPI_COMM_WORLD)
         product_of = 0
         do j = 1, n
@@ -146,10 +152,10 @@ contains
         if (last < first) return
         left = owner(first - 1)
         right = owner(last + 1)
-        call MPI_Sendrecv(p(:, last), n + 2, MPI_DOUBLE_PRECISION, right, 0, p(:, first - 1), n + 2, &
-                          MPI_DOUBLE_PRECISION, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
-        call MPI_Sendrecv(p(:, first), n + 2, MPI_DOUBLE_PRECISION, left, 1, p(:, last + 1), n + 2, &
-                          MPI_DOUBLE_PRECISION, right, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+        call MPI_Sendrecv(p(:, last), n + 2, MPI_DOUBLE_PRECISION, right, 0, p(:, first - 1), &
+                          n + 2, MPI_DOUBLE_PRECISION, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+        call MPI_Sendrecv(p(:, first), n + 2, MPI_DOUBLE_PRECISION, left, 1, p(:, last + 1), &
+                          n + 2, MPI_DOUBLE_PRECISION, right, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
         if (left == MPI_PROC_NULL) p(:, first - 1) = 0
         if (right == MPI_PROC_NULL) p(:, last + 1) = 0
     end subroutine exchange_columns
@@ -253,8 +259,8 @@ contains
         call adapt_share(window, rho_first)
         call adapt_window_close(window)         ! leaving processes end here
         call set_up()
-        if (rank == 0) print '(3(a,i0))', 'cg: ', size, ' processes after iteration ', progress(iteration_), &
-            ' of system ', progress(solved_) + 1
+        if (rank == 0) print '(3(a,i0))', 'cg: ', size, ' processes after iteration ', &
+            progress(iteration_), ' of system ', progress(solved_) + 1
     end subroutine adapt
 #else
     subroutine start()

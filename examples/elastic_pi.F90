@@ -37,7 +37,8 @@ program elastic_pi
     call MPI_Reduce(hits, total, 1, MPI_INTEGER8, MPI_SUM, 0, MPI_COMM_WORLD)
     if (rank == 0) then
         print '(a,i0,a,i0,a,f12.9)', 'hits ', total, ' of ', batches * samples_per_batch, &
-            ', pi is about ', 4.0_real64 * real(total, real64) / real(batches * samples_per_batch, real64)
+            ', pi is about ', 4.0_real64 * real(total, real64) &
+            / real(batches * samples_per_batch, real64)
     end if
     call MPI_Finalize()
 
@@ -50,7 +51,8 @@ contains
         if (command_argument_count() < 1) return
         call get_command_argument(1, word)
         read (word, *, iostat=bad) batches_wanted
-        if (bad /= 0 .or. batches_wanted < 1) error stop 'usage: elastic_pi [BATCHES], a number above 0'
+        if (bad /= 0 .or. batches_wanted < 1) &
+            error stop 'usage: elastic_pi [BATCHES], a number above 0'
     end function batches_wanted
 
     ! Points of the quarter circle among the samples of one batch: a multiplicative congruential
@@ -112,8 +114,8 @@ contains
             call MPI_Comm_rank(new_world, new_rank)
             if (new_rank == 0) then
                 carried = state(2)
-                print '(a,i0,a,i0,a,i0)', 'adapted: ', staying + leaving, ' -> ', staying + joining, &
-                    ' processes after batch ', done
+                print '(a,i0,a,i0,a,i0)', 'adapted: ', staying + leaving, ' -> ', &
+                    staying + joining, ' processes after batch ', done
             end if
         end if
         call MPI_Comm_adapt_commit()    ! leaving processes end here

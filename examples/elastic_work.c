@@ -3,11 +3,11 @@
  *
  *   elastic_work [CELLS [STEPS [MILLISECONDS]]]
  *
- * Each step changes every cell once, and every cell costs its owner so many milliseconds.  That time
- * is slept, so that the program scales perfectly and nodes may be simulated by a machine with fewer cores.
- * The cells are spread over the world in blocks; at an adaptation everybody gets all of them (they are
- * few) and keeps those of its new block.  At the end rank 0 compares their sum with a calculation of its
- * own: any lost, doubled or stale cell shows.
+ * Each step changes every cell once, and every cell costs its owner so many milliseconds.  That
+ * time is slept, so that the program scales perfectly and nodes may be simulated by a machine with
+ * fewer cores.  The cells are spread over the world in blocks; at an adaptation everybody gets all
+ * of them (they are few) and keeps those of its new block.  At the end rank 0 compares their sum
+ * with a calculation of its own: any lost, doubled or stale cell shows.
  */
 
 #include <mpi.h>
@@ -48,7 +48,8 @@ static void share_cells(void)
         firsts[r] = first_cell(r);
         counts[r] = first_cell(r + 1) - first_cell(r);
     }
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, cell, counts, firsts, MPI_UINT64_T, MPI_COMM_WORLD);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, cell, counts, firsts, MPI_UINT64_T,
+                   MPI_COMM_WORLD);
     free(counts);
 }
 
@@ -67,7 +68,8 @@ static void adapt(int joining_here)
     MPI_Comm_adapt_commit();
     check_world();
     if (rank == 0) {
-        printf("elastic_work: from %d to %d processes after step %d\n", joining_here ? 0 : old_size, size, step);
+        printf("elastic_work: from %d to %d processes after step %d\n", joining_here ? 0 : old_size,
+               size, step);
         fflush(stdout);
     }
 }
@@ -83,7 +85,8 @@ static void compute(void)
     nanosleep(&pause, NULL);
 }
 
-/* Nobody runs ahead by more than a step, as in programs that exchange data.  Waits without using a core. */
+/* Nobody runs ahead by more than a step, as in programs that exchange data.  Waits without using a
+ * core. */
 static void synchronize(void)
 {
     struct timespec pause = { 0, 200000 };

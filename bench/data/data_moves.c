@@ -1,14 +1,15 @@
 /*
- * One array in blocks, moved in each adaptation window several ways by turns: by libadapt_data, by hand
- * (the messages of the same overlaps, and a copy of what stays), as plain messages without that copy,
- * by the root, which gathers and scatters all of it, and by one MPI_Alltoallv, to the process itself too.
+ * One array in blocks, moved in each adaptation window several ways by turns: by libadapt_data, by
+ * hand (the messages of the same overlaps, and a copy of what stays), as plain messages without
+ * that copy, by the root, which gathers and scatters all of it, and by one MPI_Alltoallv, to the
+ * process itself too.
  *
- *     mpiexec -n 2 --adapt-schedule 4,2 data_moves BYTES ROUNDS EPOCHS        BYTES of the whole array
+ *     mpiexec -n 2 --adapt-schedule 4,2 data_moves BYTES ROUNDS EPOCHS
  *
- * Each window prints a line of JSON with the times of each way, from barrier to barrier, what
- * libadapt_data has given to MPI_Isend on all processes beside the optimum (what changes its owner), and
- * "peak": the most memory that a process had while it moved, for 1 of its old part, its new part and 8
- * messages, of the process for which that is most.
+ * BYTES are those of the whole array.  Each window prints a line of JSON with the times of each
+ * way, from barrier to barrier, what libadapt_data has passed to MPI_Isend on all processes beside
+ * the optimum (what changes its owner), and "peak": the most memory that a process had while it
+ * moved, for 1 of its old part, its new part and 8 messages, of the process for which that is most.
  */
 
 #include "../measure.h"
@@ -16,7 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { UNIT = 1024, WAYS = 5, ORDERS = 10, ROUNDS_MOST = 100, TAG = 5 };     /* an element has UNIT bytes */
+/* an element has UNIT bytes */
+enum { UNIT = 1024, WAYS = 5, ORDERS = 10, ROUNDS_MOST = 100, TAG = 5 };
 
 static int64_t units, bytes_sent;
 static int rounds;
@@ -86,7 +88,7 @@ static void check(const char *way, const char *have, struct block mine)
     }
 }
 
-/* ---- the ways: each returns the new part; the old one is freed by the helper, or after the way ---- */
+/* ---- the ways: each returns the new part; the helper, or who called, frees the old one ---- */
 
 struct where {
     const epop_window_t *window;
@@ -126,8 +128,9 @@ static char *by_messages(const struct where *where, int with_copy)
     for (int rank = 0; rank < window->old_size && window->new_rank >= 0; rank++) {
         struct block both = common(block_of(rank, window->old_size), where->fresh);
         if (both.first < both.end && rank != me)
-            MPI_Irecv(fresh + (both.first - where->fresh.first) * UNIT, (int) (both.end - both.first),
-                      unit, rank, TAG, where->all, &requests[count++]);
+            MPI_Irecv(fresh + (both.first - where->fresh.first) * UNIT,
+                      (int) (both.end - both.first), unit, rank, TAG, where->all,
+                      &requests[count++]);
     }
     for (int rank = 0; rank < window->new_size && window->old_rank >= 0; rank++) {
         struct block both = common(where->old, block_of(rank, window->new_size));
@@ -139,7 +142,8 @@ static char *by_messages(const struct where *where, int with_copy)
     struct block overlap = common(where->old, where->fresh);
     if (with_copy && overlap.first < overlap.end)
         memcpy(fresh + (overlap.first - where->fresh.first) * UNIT,
-               part + (overlap.first - where->old.first) * UNIT, (size_t) (overlap.end - overlap.first) * UNIT);
+               part + (overlap.first - where->old.first) * UNIT,
+               (size_t) (overlap.end - overlap.first) * UNIT);
     for (int k = 0; k < count; k++)
         MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
     free(requests);
@@ -169,7 +173,8 @@ static char *by_root(const struct where *where)
         int new_rank = -1;
         for (int k = 0; k < where->window->new_size; k++)
             new_rank = where->process_of_new[k] == rank ? k : new_rank;
-        struct block old = block_of(rank < where->window->old_size ? rank : -1, where->window->old_size);
+        struct block old =
+            block_of(rank < where->window->old_size ? rank : -1, where->window->old_size);
         struct block coming = block_of(new_rank, where->window->new_size);
         counts[rank] = (int) (old.end - old.first);
         starts[rank] = (int) old.first;
@@ -207,7 +212,7 @@ static char *by_alltoallv(const struct where *where)
     return fresh;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* "VmRSS", "VmHWM" or "RssShmem" of this process, in bytes. */
 static double resident(const char *which)
@@ -235,8 +240,9 @@ static void reset_peak(void)
     }
 }
 
-/* before: resident before anything moved, with the old part; shared: of that in MPI's shared segments, whose pages
- * count when a process reads them for the first time, and are not of the move.  of_sum: for 1 of both parts. */
+/* before: resident before anything moved, with the old part; shared: of that in MPI's shared
+ * segments, whose pages count when a process reads them for the first time, and are not of the
+ * move.  of_sum: for 1 of both parts. */
 static double peak_share(const struct where *where, double before, double shared, double *of_sum)
 {
     const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
@@ -250,7 +256,7 @@ static double peak_share(const struct where *where, double before, double shared
     return *of_sum * (old + fresh) / (old + fresh + 8 * chunk);
 }
 
-/* ---- a window ----------------------------------------------------------------------------------- */
+/* ---- a window -------------------------------------------------------------------------------- */
 
 static char *copy_of(const char *original, struct block block)
 {
@@ -267,8 +273,8 @@ static void measure_window(const struct where *where)
     static const char *names[WAYS] = { "helper", "hand", "messages", "root",
         "alltoallv"
     };
-    static char *(*const ways[WAYS]) (const struct where *) = { by_helper, by_hand, by_plain_messages,
-        by_root, by_alltoallv
+    static char *(*const ways[WAYS])(const struct where *) =
+        { by_helper, by_hand, by_plain_messages, by_root, by_alltoallv
     };
     /* each way comes after each other way equally often: it finds its memory and its caches */
     static const int first_order[WAYS] = { 0, 1, 4, 2, 3 };
@@ -316,9 +322,10 @@ static void measure_window(const struct where *where)
     MPI_Reduce(peaks, highest, 2, MPI_DOUBLE, MPI_MAX, 0, where->all);
     if (where->window->old_rank != 0)
         return;
-    printf("{\"from\":%d,\"to\":%d,\"bytes\":%lld,\"optimum\":%lld,\"peak\":%.4f,\"peak_of_sum\":%.4f",
-           where->window->old_size, where->window->new_size, (long long) sums[0], (long long) sums[1],
-           highest[0], highest[1]);
+    printf("{\"from\":%d,\"to\":%d,\"bytes\":%lld,\"optimum\":%lld,"
+           "\"peak\":%.4f,\"peak_of_sum\":%.4f",
+           where->window->old_size, where->window->new_size, (long long) sums[0],
+               (long long) sums[1], highest[0], highest[1]);
     for (int way = 0; way < WAYS; way++)
         print_numbers(names[way], us[way], rounds);
     printf("}\n");

@@ -1,8 +1,8 @@
 /*
  * The cost of a mark in a program of phases: mpiexec -n P mark_cost
  *
- * Prints {"what":"mark","processes":P,"ns":[...]}: for each process the median over BATCHES batches of MARKS
- * iterations of one elastic phase, all processes at the same time.
+ * Prints {"what":"mark","processes":P,"ns":[...]}: for each process the median over BATCHES batches
+ * of MARKS iterations of one elastic phase, all processes at the same time.
  */
 
 #include "../measure.h"
@@ -28,7 +28,8 @@ static int ascending(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-    static const MPIX_T_EPOP_loop loop = {.id = 1,.kind = MPIX_T_EPOP_ELASTIC,.element = 1,.name = "solve" };
+    static const MPIX_T_EPOP_loop loop = {.id = 1,.kind = MPIX_T_EPOP_ELASTIC,.element = 1,
+                                          .name = "solve" };
     static double batches[BATCHES];
     int local_status, rank, size;
 

@@ -3,8 +3,8 @@
  *
  *     schedules PROCESSES       a world of so many becomes one of 5/4 as many
  *
- * Prints a line of JSON for each layout: milliseconds of each of 15 schedules, of processes all over the
- * world, and the number of its runs.
+ * Prints a line of JSON for each layout: milliseconds of each of 15 schedules, of processes all
+ * over the world, and the number of its runs.
  */
 
 #include "../../src/adapt_data/schedule.h"
@@ -29,7 +29,8 @@ static int must(const char *error)
     return error != NULL;
 }
 
-static int measure(const char *name, const MPIX_Adapt_layout *layout, const struct adapt_roles *world)
+static int measure(const char *name, const MPIX_Adapt_layout *layout,
+                   const struct adapt_roles *world)
 {
     double ms[SAMPLES];
     long long runs = 0;
@@ -72,7 +73,8 @@ int main(int argc, char **argv)
         ranks[rank] = rank;
     for (int rank = 0; rank < new_size; rank++)
         ranks[old_size + rank] = rank;
-    const struct adapt_roles world = {.old_size = old_size,.new_size = new_size,.new_rank_of = ranks,
+    const struct adapt_roles world = {.old_size = old_size,.new_size = new_size,
+                                      .new_rank_of = ranks,
         .process_of_new = ranks + old_size
     };
     const MPIX_Adapt_layout block = MPIX_Layout_block(1000 * (int64_t) old_size);

@@ -1,21 +1,26 @@
 /*
- * An iteration of which it is known how much of its time is MPI's, by hand and, with -DPHASES_EPOP, as phases:
+ * An iteration of which it is known how much of its time is MPI's, by hand and, with -DPHASES_EPOP,
+ * as phases:
  *
- *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-a SERIAL] [-t] [-m MU] [-e ERROR] [-k]
+ *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-a SERIAL] [-t] [-m MU]
+ *       [-e ERROR] [-k]
  *
- *   -w WORK   milliseconds of work in an iteration, shared by all processes: c = WORK / P for each (800)
+ *   -w WORK   milliseconds of work in an iteration, shared by all processes: c = WORK / P for each
+ *             (800)
  *   -s N      more than N processes do not make it faster: c = WORK / N then
  *   -a SERIAL this part of the work is not shared: each process does it (0)
- *   -t        the difference to a linear speed-up is time in MPI: one process alone does the serial part,
- *             at most N do the rest, and the others wait for them
- *   -m MU     time in MPI for each second outside of it, over all processes: a number, or as a function of P
+ *   -t        the difference to a linear speed-up is time in MPI: one process alone does the serial
+ *             part, at most N do the rest, and the others wait for them
+ *   -m MU     time in MPI for each second outside of it, over all processes: a number, or as a
+ *             function of P
  *             cannon:A,B (A P^1.5 + B P^0.5) or linear:A (A P)  (0.2)
  *   -e ERROR  an iteration takes up to this part more or less, by its number (0)
- *   -k        keeps time: an iteration begins when it is due, so that what a busy machine wakes late is not added up
+ *   -k        keeps time: an iteration begins when it is due, so that what a busy machine wakes
+ *             late is not added up
  *
- * To work is to sleep, so that many processes need no core.  Processes in turn sleep m longer than c, and the others
- * wait for that one in MPI_Allreduce: of (c + m) P together (P - 1) m is MPI's, and MU is
- * m (P - 1) / (P c + m).  Rank 0 prints one line of JSON at the end.
+ * To work is to sleep, so that many processes need no core.  Processes in turn sleep m longer than
+ * c, and the others wait for that one in MPI_Allreduce: of (c + m) P together (P - 1) m is MPI's,
+ * and MU is m (P - 1) / (P c + m).  Rank 0 prints one line of JSON at the end.
  */
 
 #ifndef _GNU_SOURCE
@@ -35,7 +40,8 @@ static struct {
     int keeps_time;
     int others_wait;            /* -t */
     double serial, error;
-    double work_s, mu_linear, mu_root, mu_power;        /* mu: constant + ... P + ... P^0.5 + ... P^1.5 */
+    /* mu: constant + ... P + ... P^0.5 + ... P^1.5 */
+    double work_s, mu_linear, mu_root, mu_power;
     double mu;
 } options = { .iterations = 100, .work_s = 0.8, .mu = 0.2 };
 
@@ -46,7 +52,8 @@ static struct {
     int joins;
 } state;
 
-#define LATE_MAX_S 0.5          /* who is later, beyond an iteration, has been stopped, and begins anew */
+/* who is later, beyond an iteration, has been stopped, and begins anew */
+#define LATE_MAX_S 0.5
 
 /* ---- what an iteration is ---- */
 
@@ -69,7 +76,8 @@ static void sleep_until(double s)
 
 static double mu_of(int p)
 {
-    return options.mu + options.mu_linear * p + options.mu_root * sqrt(p) + options.mu_power * pow(p, 1.5);
+    return options.mu + options.mu_linear * p + options.mu_root * sqrt(p) +
+        options.mu_power * pow(p, 1.5);
 }
 
 /* How much longer one process sleeps. */
@@ -80,8 +88,10 @@ static double imbalance_s(int p, double each_s)
     if (p == 1 || mu == 0)
         return 0;
     if (mu >= p - 1) {
-        fprintf(stderr, "phases: %d processes can at most wait %d times as long as all work, not %g times\n", p, p - 1,
-                mu);
+        fprintf(stderr,
+                "phases: %d processes can at most wait %d times as long as all work, "
+                "not %g times\n",
+                p, p - 1, mu);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     return mu * p * each_s / (p - 1 - mu);
@@ -110,7 +120,8 @@ static void iterate(void)
         each_s += serial_s;
     double longer_s = options.others_wait ? serial_s : imbalance_s(size, each_s);
     int turn = (int) ((state.iteration + rank) % size); /* 0: the process that works longer */
-    if (options.keeps_time && state.due_s > 0 && start - state.due_s < each_s + longer_s + LATE_MAX_S)
+    if (options.keeps_time && state.due_s > 0 &&
+        start - state.due_s < each_s + longer_s + LATE_MAX_S)
         start = state.due_s;
     state.due_s = start + each_s + longer_s;
     if (!options.others_wait || turn < busy)
@@ -127,7 +138,8 @@ static int read_mu(const char *text)
 
     options.mu = 0;
     return sscanf(text, "cannon:%lf,%lf%c", &options.mu_power, &options.mu_root, &end) == 2 ||
-        sscanf(text, "linear:%lf%c", &options.mu_linear, &end) == 1 || sscanf(text, "%lf%c", &options.mu, &end) == 1;
+        sscanf(text, "linear:%lf%c", &options.mu_linear, &end) == 1 ||
+        sscanf(text, "%lf%c", &options.mu, &end) == 1;
 }
 
 static int read_options(int argc, char **argv)
@@ -147,10 +159,12 @@ static int read_options(int argc, char **argv)
             default: good = 0;
         }
     }
-    good = good && optind == argc && options.iterations > 0 && options.scales_to >= 0 && options.work_s > 0 &&
-        options.serial >= 0 && options.serial <= 1 && options.error >= 0 && options.error < 1 && mu_of(1) >= 0;
+    good = good && optind == argc && options.iterations > 0 && options.scales_to >= 0 &&
+        options.work_s > 0 && options.serial >= 0 && options.serial <= 1 && options.error >= 0 &&
+        options.error < 1 && mu_of(1) >= 0;
     if (!good)
-        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-a SERIAL] [-t] "
+        fprintf(stderr,
+                "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-a SERIAL] [-t] "
                 "[-m MU|cannon:A,B|linear:A] [-e ERROR] [-k]\n");
     return good;
 }
@@ -187,8 +201,8 @@ static void report(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (rank == 0)
-        printf("{\"processes\":%d,\"iterations\":%ld,\"seconds\":%.6f,\"mu\":%g}\n", size, state.iteration,
-               now_s() - state.began, size > 1 ? mu_of(size) : 0);
+        printf("{\"processes\":%d,\"iterations\":%ld,\"seconds\":%.6f,\"mu\":%g}\n", size,
+               state.iteration, now_s() - state.began, size > 1 ? mu_of(size) : 0);
 }
 
 #ifdef PHASES_EPOP
@@ -231,7 +245,8 @@ static program_t *program(void)
 {
     static program_element_t elements[] = {
         {.type = INIT,.init = init},
-        {.type = EP,.name = "work",.phase_redistribute = move,.phase_exec = work,.loop_condition = goes_on},
+        {.type = EP,.name = "work",.phase_redistribute = move,.phase_exec = work,
+         .loop_condition = goes_on},
         {.type = RP,.name = "report",.phase_exec = report_all}
     };
     static program_t phases = { .size = 3, .elements = elements, .name = "phases" };

@@ -1,8 +1,9 @@
 /*
- * Plays an adaptive MPI process that computes nothing, so that many fit on one machine: what a growth costs mpiexec and
- * its proxies can be measured with a hundred thousand of them (bench/harness/reports.py).  It speaks PMI and uses
- * the adapt board as libmpi does (src/pmi/include/pmi_adapt.h), and sends it; it has no memory or network in common
- * with others, and sleeps on the board between two probes.
+ * Plays an adaptive MPI process that computes nothing, so that many fit on one machine: what a
+ * growth costs mpiexec and its proxies can be measured with a hundred thousand of them
+ * (bench/harness/reports.py).  It speaks PMI and uses the adapt board as libmpi does
+ * (src/pmi/include/pmi_adapt.h), and sends it; it has no memory or network in common with others,
+ * and sleeps on the board between two probes.
  *
  * No libmpi, no argument.  It ends when mpiexec ends it, or after PATIENCE_S without a change.
  */
@@ -22,7 +23,8 @@
 #include "pmi_adapt.h"
 
 #define PATIENCE_S 900
-#define CARD_BYTES 64           /* of an address of libfabric's tcp provider and what is around it */
+/* of an address of libfabric's tcp provider and what is around it */
+#define CARD_BYTES 64
 #define GREETED 65536           /* in `prepared` of the board */
 
 static int pmi, board_fd;
@@ -98,8 +100,9 @@ static void open_board(void)
     struct stat found;
     int version;
 
-    if (!text || sscanf(text, "version=%d fd=%d slot=%u uid=%u epoch=%u", &version, &board_fd, &slot, &uid,
-                        &join_epoch) != 5 || fstat(board_fd, &found))
+    if (!text ||
+        sscanf(text, "version=%d fd=%d slot=%u uid=%u epoch=%u", &version, &board_fd, &slot, &uid,
+               &join_epoch) != 5 || fstat(board_fd, &found))
         die("no board");
     board = mmap(NULL, (size_t) found.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, board_fd, 0);
     if (board == MAP_FAILED || board->magic != PMI_ADAPT_MAGIC || slot >= board->slots)
@@ -111,7 +114,8 @@ static void await_change(uint32_t seen)
 {
     struct timespec patience = {.tv_sec = PATIENCE_S };
 
-    if (syscall(SYS_futex, &board->wake, FUTEX_WAIT, seen, &patience, NULL, 0) && errno == ETIMEDOUT)
+    if (syscall(SYS_futex, &board->wake, FUTEX_WAIT, seen, &patience, NULL, 0) &&
+        errno == ETIMEDOUT)
         exit(0);
 }
 
@@ -127,7 +131,8 @@ static void count(uint32_t one, const char *what, unsigned epoch)
 static int is_leaving(void)
 {
     size_t bytes = (size_t) board->plan_bytes;
-    struct pmi_adapt_plan *plan = mmap(NULL, bytes, PROT_READ, MAP_SHARED, board_fd, (off_t) board->plan_offset);
+    struct pmi_adapt_plan *plan =
+        mmap(NULL, bytes, PROT_READ, MAP_SHARED, board_fd, (off_t) board->plan_offset);
     uint32_t i = 0;
 
     if (plan == MAP_FAILED)
@@ -147,7 +152,8 @@ static void open_window(unsigned epoch)
     __atomic_store_n(&me->count, 0, __ATOMIC_SEQ_CST);
     last_epoch = epoch;
     __atomic_add_fetch(&board->committed, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t seen = load32(&board->wake); leaves && load32(&board->released) < epoch; seen = load32(&board->wake))
+    for (uint32_t seen = load32(&board->wake); leaves && load32(&board->released) < epoch;
+         seen = load32(&board->wake))
         await_change(seen);
     if (leaves) {
         query("cmd=finalize\n");
@@ -160,7 +166,8 @@ static void join_world(void)
     char line[128];
 
     __atomic_store_n(&me->phase, PMI_ADAPT_PHASE_JOINING, __ATOMIC_SEQ_CST);
-    snprintf(line, sizeof(line), "cmd=adapt_ready epoch=%u segment=%d:9:4096:1:2:3\n", join_epoch, (int) getpid());
+    snprintf(line, sizeof(line), "cmd=adapt_ready epoch=%u segment=%d:9:4096:1:2:3\n", join_epoch,
+             (int) getpid());
     send_line(line);
     for (int prepared = 0;;) {
         uint32_t seen = load32(&board->wake);
@@ -220,7 +227,8 @@ int main(void)
     for (;;) {
         uint32_t seen = load32(&board->wake);
         probe(&prepared);
-        /* it probes on where there is a number to reach, and sleeps else: so many would want a processor otherwise */
+        /* it probes on where there is a number to reach, and sleeps else: so many would want a
+         * processor otherwise */
         uint64_t limit = __atomic_load_n(&board->limit, __ATOMIC_SEQ_CST);
         if (limit == PMI_ADAPT_GATE_OPEN || load32(&board->epoch) < last_epoch)
             await_change(seen);

@@ -31,7 +31,8 @@ static int64_t length_of(const struct grid *grid, int k)
     return begin_of(grid, k + 1) - begin_of(grid, k);
 }
 
-/* Ranks are not positions in the grid: after an adaptation a process keeps its position where it can. */
+/* Ranks are not positions in the grid: after an adaptation a process keeps its position where it
+ * can. */
 static int rank_of(const struct grid *grid, int row, int column)
 {
     int rank;
@@ -113,7 +114,8 @@ static int make_traveller(struct traveller *traveller, const struct grid *grid)
 }
 
 /* Sends so many elements of `block` and receives others into `buffer`. */
-static void pass(const double *block, int64_t sent, int to, double *buffer, int64_t received, int from)
+static void pass(const double *block, int64_t sent, int to, double *buffer, int64_t received,
+                 int from)
 {
     MPI_Sendrecv(block, (int) sent, MPI_DOUBLE, to, 0, buffer, (int) received, MPI_DOUBLE, from, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -127,7 +129,8 @@ static void swap(struct traveller *traveller)
     traveller->next = here;
 }
 
-/* The travellers hold A(row, k) and B(k, column); k = row + column at first, then one more each time. */
+/* The travellers hold A(row, k) and B(k, column); k = row + column at first, then one more each
+ * time. */
 static void skew(const struct cannon *cannon, const struct grid *grid, struct traveller *a,
                  struct traveller *b)
 {
@@ -169,8 +172,8 @@ static void report_size(struct cannon *cannon, const struct grid *grid)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0 && size != cannon->size) {
-        printf("cannon: %d x %d processes after %" PRId64 " multiplications\n", grid->side, grid->side,
-               cannon->progress->multiplications);
+        printf("cannon: %d x %d processes after %" PRId64 " multiplications\n", grid->side,
+               grid->side, cannon->progress->multiplications);
         fflush(stdout);
     }
     cannon->size = size;
@@ -245,7 +248,9 @@ static int read_options(struct cannon *cannon, int argc, char **argv)
         else if (strcmp(argv[i], "--sleep") == 0 && value >= 0)
             cannon->sleep_ms = value;
         else {
-            fprintf(stderr, "usage: cannon [--size ROWS] [--multiplications AT_LEAST] [--adaptations AT_LEAST] "
+            fprintf(stderr,
+                    "usage: cannon [--size ROWS] [--multiplications AT_LEAST] [--adaptations "
+                    "AT_LEAST] "
                     "[--sleep MILLISECONDS]\n");
             return 1;
         }
@@ -265,8 +270,10 @@ int cannon_setup(struct cannon *cannon, int argc, char **argv, int joins)
     MPI_Type_contiguous(2, MPI_INT64_T, &cannon->progress_type);
     MPI_Type_commit(&cannon->progress_type);
     MPIX_Adapt_data_create(&cannon->data);
-    MPIX_Adapt_data_add(cannon->data, "A", (void **) &cannon->a, MPI_DOUBLE, &cannon->blocks, NULL, NULL);
-    MPIX_Adapt_data_add(cannon->data, "B", (void **) &cannon->b, MPI_DOUBLE, &cannon->blocks, NULL, NULL);
+    MPIX_Adapt_data_add(cannon->data, "A", (void **) &cannon->a, MPI_DOUBLE, &cannon->blocks, NULL,
+                        NULL);
+    MPIX_Adapt_data_add(cannon->data, "B", (void **) &cannon->b, MPI_DOUBLE, &cannon->blocks, NULL,
+                        NULL);
     MPIX_Adapt_data_add(cannon->data, "progress", (void **) &cannon->progress,
                         cannon->progress_type, &cannon->everywhere, NULL, NULL);
     if (joins)
@@ -308,8 +315,9 @@ int cannon_report(struct cannon *cannon)
     MPI_Reduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
-        printf("cannon: %" PRId64 " adaptations\ncannon: after %" PRId64 " multiplications C is %016"
-               PRIx64 "\n", cannon->progress->adaptations, cannon->progress->multiplications, sum);
+        printf("cannon: %" PRId64 " adaptations\ncannon: after %" PRId64
+               " multiplications C is %016" PRIx64 "\n", cannon->progress->adaptations,
+               cannon->progress->multiplications, sum);
     return 0;
 }
 

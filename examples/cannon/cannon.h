@@ -1,6 +1,7 @@
 /*
- * Cannon's algorithm: C = A B for square matrices in blocks on a grid of q x q processes.  Nothing here depends on the
- * program that leads it: cannon_plain.c probes and opens windows itself, cannon_epop.c has the driver epop do that.
+ * Cannon's algorithm: C = A B for square matrices in blocks on a grid of q x q processes.  Nothing
+ * here depends on the program that leads it: cannon_plain.c probes and opens windows itself,
+ * cannon_epop.c has the driver epop do that.
  *
  * The entries of A and B are small whole numbers, so that C is exact, and each multiplication makes
  * the next A of its C: what comes out depends on all of them, and on nothing else.
@@ -22,7 +23,8 @@ struct cannon {
     int64_t n;                  /* rows, and columns */
     int64_t multiplications;    /* at least */
     int64_t adaptations;        /* at least: --adaptations */
-    double sleep_ms;            /* a multiplication takes so much longer, divided by the processes */
+    /* a multiplication takes so much longer, divided by the processes */
+    double sleep_ms;
     int size;                   /* of the world in the last multiplication */
     MPIX_Adapt_layout blocks, everywhere;
     MPI_Datatype progress_type;

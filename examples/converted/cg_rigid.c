@@ -1,7 +1,8 @@
 /*
- * Conjugate gradients on an unstructured mesh: vertices with random numbers, each with the vertices around it, split by
- * a partition.  The matrix is in compressed rows; columns have local numbers, those of other processes' rows (ghosts)
- * after the own.  Sums are of whole multiples of 2^-40, so results have the same bits for any number of processes.
+ * Conjugate gradients on an unstructured mesh: vertices with random numbers, each with the vertices
+ * around it, split by a partition.  The matrix is in compressed rows; columns have local numbers,
+ * those of other processes' rows (ghosts) after the own.  Sums are of whole multiples of 2^-40, so
+ * results have the same bits for any number of processes.
  *
  *     mpiexec -n P cg_rigid [STEPS [SIDE]]        a mesh of SIDE * SIDE vertices; writes cg.history
  */
@@ -20,7 +21,7 @@ static double rho;              /* the same everywhere */
 static FILE *history;           /* of rank 0 */
 static int rank, size;
 
-/* ---- the mesh: input that every process can compute --------------------------------------------- */
+/* ---- the mesh: input that every process can compute ------------------------------------------ */
 
 static int vertices(void)
 {
@@ -75,7 +76,7 @@ static int partition(int number, int processes)
     return part < processes ? part : processes - 1;
 }
 
-/* ---- the matrix --------------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 static int64_t rows;            /* of this process */
 static int *global;             /* their numbers */
@@ -131,7 +132,7 @@ static void first_values(void)
         r[i] = 0.25 + 0.001 * (global[i] % 17);
 }
 
-/* ---- ghosts ------------------------------------------------------------------------------------- */
+/* ---- ghosts ---------------------------------------------------------------------------------- */
 
 struct halo {
     int ghosts;
@@ -148,7 +149,8 @@ static int compare_ghosts(const void *a, const void *b)
     const int one = *(const int *) a, other = *(const int *) b;
     const int owner = partition(one, size), others_owner = partition(other, size);
 
-    return owner != others_owner ? (owner > others_owner) - (owner < others_owner) : (one > other) - (one < other);
+    return owner != others_owner ? (owner > others_owner) - (owner < others_owner)
+        : (one > other) - (one < other);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -177,7 +179,8 @@ static int local_of(int number)
         bsearch(&number, global, (size_t) rows, sizeof(int), compare_numbers) :
         bsearch(&number, halo.global, (size_t) halo.ghosts, sizeof(int), compare_ghosts);
 
-    return found >= global && found < global + rows ? (int) (found - global) : (int) (rows + (found - halo.global));
+    return found >= global &&found <
+        global +rows ? (int) (found - global) : (int) (rows + (found - halo.global));
 }
 
 /* Processes exchange the rows that they need from each other. */
@@ -197,8 +200,8 @@ static void exchange_needs(void)
         halo.sends += halo.send[k];
     }
     halo.send_rows = allocate(halo.sends, sizeof(int));
-    MPI_Alltoallv(halo.global, halo.receive, receive_at, MPI_INT, halo.send_rows, halo.send, send_at, MPI_INT,
-                  MPI_COMM_WORLD);
+    MPI_Alltoallv(halo.global, halo.receive, receive_at, MPI_INT, halo.send_rows, halo.send,
+                  send_at, MPI_INT, MPI_COMM_WORLD);
     for (int k = 0; k < halo.sends; k++)
         halo.send_rows[k] = local_of(halo.send_rows[k]);
     free(receive_at);
@@ -233,19 +236,21 @@ static void update_ghosts(double *of)
 
     for (int k = 0, from = (int) rows; k < size; from += halo.receive[k++])
         if (halo.receive[k] > 0)
-            MPI_Irecv(of + from, halo.receive[k], MPI_DOUBLE, k, TAG, MPI_COMM_WORLD, &requests[count++]);
+            MPI_Irecv(of + from, halo.receive[k], MPI_DOUBLE, k, TAG, MPI_COMM_WORLD,
+                      &requests[count++]);
     for (int k = 0; k < halo.sends; k++)
         sent[k] = of[halo.send_rows[k]];
     for (int k = 0; k < size; at += halo.send[k++])
         if (halo.send[k] > 0)
-            MPI_Isend(sent + at, halo.send[k], MPI_DOUBLE, k, TAG, MPI_COMM_WORLD, &requests[count++]);
+            MPI_Isend(sent + at, halo.send[k], MPI_DOUBLE, k, TAG, MPI_COMM_WORLD,
+                      &requests[count++]);
     while (count > 0)
         MPI_Wait(&requests[--count], MPI_STATUS_IGNORE);
     free(requests);
     free(sent);
 }
 
-/* ---- conjugate gradients ------------------------------------------------------------------------ */
+/* ---- conjugate gradients --------------------------------------------------------------------- */
 
 static double dot(const double *a, const double *b)
 {
@@ -294,7 +299,7 @@ static void iterate(void)
     }
 }
 
-/* ---- output ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void open_history(void)
 {

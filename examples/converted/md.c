@@ -1,10 +1,13 @@
 /*
- * Molecular dynamics: atoms with a Lennard-Jones potential in a periodic box, in link cells as wide as the potential
- * reaches.  Each process has a block of cells and a layer of its neighbours' around it; a cell has SLOTS slots.
+ * Molecular dynamics: atoms with a Lennard-Jones potential in a periodic box, in link cells as wide
+ * as the potential reaches.  Each process has a block of cells and a layer of its neighbours'
+ * around it; a cell has SLOTS slots.
  *
- *     mpiexec -n P md [STEPS [CELLS [ATOMS]]]       CELLS along each axis, ATOMS in each; writes md.history
+ *     mpiexec -n P md [STEPS [CELLS [ATOMS]]]       CELLS along each axis, ATOMS in each; writes
+ *                                                   md.history
  *
- * Atoms of a cell are in the order of their numbers, so results have the same bits for any number of processes.
+ * Atoms of a cell are in the order of their numbers, so results have the same bits for any number
+ * of processes.
  */
 
 #include <math.h>
@@ -18,7 +21,7 @@
 enum { SLOTS = 24, TIMERS = 3, TAG = 7 };
 enum { T_FORCE, T_HALO, T_MIGRATE };
 
-/* ---- input, the same everywhere ----------------------------------------------------------------- */
+/* ---- input, the same everywhere -------------------------------------------------------------- */
 
 struct settings {
     int steps, cells, atoms, every;
@@ -39,7 +42,8 @@ static void read_settings(int argc, char **argv)
     settings.cells = argc > 2 ? atoi(argv[2]) : settings.cells;
     settings.atoms = argc > 3 ? atoi(argv[3]) : settings.atoms;
     if (settings.cells < 3 || settings.atoms < 1 || settings.atoms > SLOTS / 2) {
-        fprintf(stderr, "md: at least 3 cells along each axis, and 1 to %d atoms in each\n", SLOTS / 2);
+        fprintf(stderr, "md: at least 3 cells along each axis, and 1 to %d atoms in each\n",
+                SLOTS / 2);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
 }
@@ -49,7 +53,7 @@ static double length_of_box(void)
     return settings.cells * settings.cutoff;
 }
 
-/* ---- the domain --------------------------------------------------------------------------------- */
+/* ---- the domain ------------------------------------------------------------------------------ */
 
 struct domain {
     int rank, size;
@@ -99,7 +103,7 @@ static void make_domain(int rank, int size)
     }
 }
 
-/* ---- atoms in cells ----------------------------------------------------------------------------- */
+/* ---- atoms in cells -------------------------------------------------------------------------- */
 
 typedef double vector[3];
 
@@ -196,9 +200,11 @@ static void fill(void)
         for (int j = domain.low[1]; j < domain.high[1]; j++)
             for (int k = domain.low[2]; k < domain.high[2]; k++)
                 for (int a = 0; a < settings.atoms; a++) {
-                    const int64_t its_number = ((int64_t) (i * settings.cells + j) * settings.cells + k) *
-                        settings.atoms + a;
-                    const int on[3] = { a % side, a / side % side, a / side / side }, of[3] = { i, j, k };
+                    const int64_t its_number =
+                        ((int64_t) (i * settings.cells + j) * settings.cells + k) * settings.atoms +
+                        a;
+                    const int on[3] = { a % side, a / side % side, a / side / side }, of[3] =
+                        { i, j, k };
                     vector at, v;
                     for (int axis = 0; axis < 3; axis++) {
                         at[axis] = settings.cutoff * (of[axis] + (on[axis] + 0.5) / side);
@@ -208,7 +214,7 @@ static void fill(void)
                 }
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 struct record {
     int64_t number;
@@ -224,7 +230,8 @@ static void append(struct buffer *buffer, int64_t its_number, const vector at, c
 {
     if (buffer->count == buffer->capacity) {
         buffer->capacity = 2 * buffer->capacity + 64;
-        buffer->records = realloc(buffer->records, (size_t) buffer->capacity * sizeof(struct record));
+        buffer->records =
+            realloc(buffer->records, (size_t) buffer->capacity * sizeof(struct record));
         if (!buffer->records)
             MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -236,14 +243,15 @@ static void append(struct buffer *buffer, int64_t its_number, const vector at, c
 
 static void swap(const struct buffer *sent, int to, struct buffer *come, int from)
 {
-    MPI_Sendrecv(&sent->count, 1, MPI_INT, to, TAG, &come->count, 1, MPI_INT, from, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&sent->count, 1, MPI_INT, to, TAG, &come->count, 1, MPI_INT, from, TAG,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (come->count > come->capacity) {
         come->capacity = come->count;
         come->records = realloc(come->records, (size_t) come->capacity * sizeof(struct record));
     }
-    MPI_Sendrecv(sent->records, sent->count * (int) sizeof(struct record), MPI_BYTE, to, TAG, come->records,
-                 come->count * (int) sizeof(struct record), MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent->records, sent->count * (int) sizeof(struct record), MPI_BYTE, to, TAG,
+                 come->records, come->count * (int) sizeof(struct record), MPI_BYTE, from, TAG,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* The cells of one layer across an axis, with the layers around along the axes before it. */
@@ -259,7 +267,8 @@ static void pack_layer(int axis, int at, struct buffer *buffer)
     for (int i = from[0]; i < to[0]; i++)
         for (int j = from[1]; j < to[1]; j++)
             for (int k = from[2]; k < to[2]; k++)
-                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)]; slot < last; slot++)
+                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)];
+                     slot < last; slot++)
                     append(buffer, number[slot], position[slot], speed[slot]);
 }
 
@@ -284,8 +293,8 @@ static void clear_halo(void)
     for (int i = 0; i < domain.width[0]; i++)
         for (int j = 0; j < domain.width[1]; j++)
             for (int k = 0; k < domain.width[2]; k++)
-                if (i == 0 || j == 0 || k == 0 || i == domain.width[0] - 1 || j == domain.width[1] - 1 ||
-                    k == domain.width[2] - 1)
+                if (i == 0 || j == 0 || k == 0 || i == domain.width[0] - 1 ||
+                    j == domain.width[1] - 1 || k == domain.width[2] - 1)
                     count[cell_at(i, j, k)] = 0;
 }
 
@@ -307,11 +316,13 @@ static void exchange_halo(void)
     timers[T_HALO] += MPI_Wtime() - begin;
 }
 
-/* Atoms that have left this process' cells along an axis, to the neighbours; the rest stays in `here`. */
+/* Atoms that have left this process' cells along an axis, to the neighbours; the rest stays in
+ * `here`. */
 static void migrate_along(int axis, struct buffer *here)
 {
     static struct buffer down, up, come;
-    const double low = domain.low[axis] * settings.cutoff, high = domain.high[axis] * settings.cutoff;
+    const double low = domain.low[axis] * settings.cutoff, high =
+        domain.high[axis] * settings.cutoff;
     const double box = length_of_box();
     int stay = 0;
 
@@ -356,7 +367,7 @@ static void migrate(void)
     timers[T_MIGRATE] += MPI_Wtime() - begin;
 }
 
-/* ---- forces ------------------------------------------------------------------------------------- */
+/* ---- forces ---------------------------------------------------------------------------------- */
 
 static void add_pair(int slot, int other)
 {
@@ -395,7 +406,8 @@ static void compute_forces(void)
     for (int i = 1; i < domain.width[0] - 1; i++)
         for (int j = 1; j < domain.width[1] - 1; j++)
             for (int k = 1; k < domain.width[2] - 1; k++)
-                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)]; slot < last; slot++) {
+                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)];
+                     slot < last; slot++) {
                     memset(force[slot], 0, sizeof(vector));
                     potential[slot] = 0;
                     add_cell(slot, i, j, k);
@@ -403,7 +415,7 @@ static void compute_forces(void)
     timers[T_FORCE] += MPI_Wtime() - begin;
 }
 
-/* ---- steps -------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* With all atoms of this process: kick their speeds, or also move them. */
 static void push(double dt, int moves)
@@ -411,7 +423,8 @@ static void push(double dt, int moves)
     for (int i = 1; i < domain.width[0] - 1; i++)
         for (int j = 1; j < domain.width[1] - 1; j++)
             for (int k = 1; k < domain.width[2] - 1; k++)
-                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)]; slot < last; slot++)
+                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)];
+                     slot < last; slot++)
                     for (int axis = 0; axis < 3; axis++) {
                         speed[slot][axis] += 0.5 * dt * force[slot][axis];
                         if (moves)
@@ -428,7 +441,7 @@ static void advance(void)
     step++;
 }
 
-/* ---- diagnostics -------------------------------------------------------------------------------- */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
 /* Energies as whole numbers, whose sums are the same in any order; a sum of all bits. */
 static void sum_up(int64_t sums[4])
@@ -438,12 +451,15 @@ static void sum_up(int64_t sums[4])
     for (int i = 1; i < domain.width[0] - 1; i++)
         for (int j = 1; j < domain.width[1] - 1; j++)
             for (int k = 1; k < domain.width[2] - 1; k++)
-                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)]; slot < last; slot++) {
+                for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)];
+                     slot < last; slot++) {
                     uint64_t bits;
                     for (int axis = 0; axis < 3; axis++) {
                         mine[0] += llround(1e9 * 0.5 * speed[slot][axis] * speed[slot][axis]);
                         memcpy(&bits, &position[slot][axis], sizeof(bits));
-                        mine[3] = (int64_t) ((uint64_t) mine[3] + bits * (uint64_t) (2 * number[slot] + 1));
+                        mine[3] =
+                            (int64_t) ((uint64_t) mine[3] +
+                                       bits * (uint64_t) (2 * number[slot] + 1));
                     }
                     mine[1] += llround(1e9 * potential[slot]);
                     mine[2]++;
@@ -463,7 +479,8 @@ static void write_history(void)
 
     sum_up(sums);
     if (domain.rank == 0)
-        fprintf(history, "%6d %16.9f %16.9f\n", step, 1e-9 * (double) sums[0], 1e-9 * (double) sums[1]);
+        fprintf(history, "%6d %16.9f %16.9f\n", step, 1e-9 * (double) sums[0],
+                1e-9 * (double) sums[1]);
 }
 
 static void report(void)
@@ -478,10 +495,11 @@ static void report(void)
     if (domain.rank != 0)
         return;
     printf("result %d %lld %016llx\n", step, (long long) sums[2], (unsigned long long) sums[3]);
-    fprintf(stderr, "md: force %.2f s, halo %.2f s, migration %.2f s\n", all[T_FORCE], all[T_HALO], all[T_MIGRATE]);
+    fprintf(stderr, "md: force %.2f s, halo %.2f s, migration %.2f s\n", all[T_FORCE], all[T_HALO],
+            all[T_MIGRATE]);
 }
 
-/* ---- main --------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static void set_up(int rank, int size)
 {
@@ -513,7 +531,8 @@ static void register_state(void)
     const MPIX_Cells cells = {.cells = &cell_count,.count = &count,.slots = SLOTS };
 
     MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, settings, step);
-    MPIX_Adapt_data_cells(MPIX_ADAPT_DEFAULT, "atoms", &cells, MPIX_COLUMNS(number, position, speed), owner, put, NULL);
+    MPIX_Adapt_data_cells(MPIX_ADAPT_DEFAULT, "atoms", &cells,
+                          MPIX_COLUMNS(number, position, speed), owner, put, NULL);
     MPIX_Adapt_data_file(MPIX_ADAPT_DEFAULT, "md.history", &history);
     MPIX_Adapt_data_sums(MPIX_ADAPT_DEFAULT, "timers", TIMERS, timers);
 }

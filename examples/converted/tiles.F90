@@ -1,5 +1,5 @@
-! Advection and diffusion of a dye in a plane, with tiles: each process has a chunk of the domain, cut into several
-! tiles, so that a tile's arrays fit into a cache.  Cells have a layer of ghosts around, sides of cells have speeds.
+! Advection and diffusion of a dye in a plane: each process has a chunk of the domain, cut into
+! tiles whose arrays fit into a cache.  Cells have a layer of ghosts, sides of cells have speeds.
 !
 !     mpiexec -n P tiles [STEPS [NX [NY [TILES]]]]      writes tiles.history
 !
@@ -9,11 +9,14 @@ module types
   implicit none
 
   type :: tile_type
-    integer :: low(2), high(2)                          ! its cells, numbered through the domain from 1
-    integer :: neighbour(4)                             ! tiles to the west, east, south, north; 0: wall
+    ! its cells, numbered through the domain from 1
+    integer :: low(2), high(2)
+    ! tiles to the west, east, south, north; 0: wall
+    integer :: neighbour(4)
     real(real64), allocatable :: dye(:, :), heat(:, :)          ! of cells, with one ghost layer
     real(real64), allocatable :: salt(:, :)
-    real(real64), allocatable :: u(:, :)                ! speeds through the west and east sides of cells
+    ! speeds through the west and east sides of cells
+    real(real64), allocatable :: u(:, :)
     real(real64), allocatable :: v(:, :)                ! through the south and north sides
     real(real64), allocatable :: age(:, :)              ! of cells, without ghosts
     real(real64), allocatable :: flux_x(:, :), flux_y(:, :)     ! made anew in each step
@@ -46,7 +49,8 @@ contains
     end do
   end function chunk_grid
 
-  ! The cells of tile number k (from 1) of all; a process has `settings%tiles` of them, one above the other.
+  ! The cells of tile number k (from 1) of all; a process has `settings%tiles` of them, one above
+  ! the other.
   pure subroutine tile_cells(k, processes, low, high)
     integer, intent(in) :: k, processes
     integer, intent(out) :: low(2), high(2)
@@ -65,7 +69,8 @@ contains
     integer :: coordinates(2), owner
 
     owner = (k - 1) / settings%tiles
-    coordinates = [mod(owner, grid(1)), owner / grid(1) * settings%tiles + mod(k - 1, settings%tiles)]
+    coordinates = [mod(owner, grid(1)), &
+        owner / grid(1) * settings%tiles + mod(k - 1, settings%tiles)]
   end function tile_coordinates
 
   ! The number of the tile at some coordinates; 0: there is none.
@@ -74,7 +79,8 @@ contains
 
     tile_at = 0
     if (any(at < 0) .or. at(1) >= grid(1) .or. at(2) >= grid(2) * settings%tiles) return
-    tile_at = (at(2) / settings%tiles * grid(1) + at(1)) * settings%tiles + mod(at(2), settings%tiles) + 1
+    tile_at = (at(2) / settings%tiles * grid(1) + at(1)) * settings%tiles &
+        + mod(at(2), settings%tiles) + 1
   end function tile_at
 
   pure integer function owner_of(k)
@@ -96,7 +102,8 @@ contains
       k = of_rank * settings%tiles + t
       call tile_cells(k, processes, built(t)%low, built(t)%high)
       do side = 1, 4
-        built(t)%neighbour(side) = tile_at(tile_coordinates(k, grid) + west_east_south_north(:, side), grid)
+        built(t)%neighbour(side) = tile_at(tile_coordinates(k, grid) &
+            + west_east_south_north(:, side), grid)
       end do
       call allocate_fields(built(t))
     end do
@@ -331,7 +338,8 @@ contains
     call fluxes(tile, a)
     do j = tile%low(2), tile%high(2)
       do i = tile%low(1), tile%high(1)
-        a(i, j) = a(i, j) + ((tile%flux_x(i, j) - tile%flux_x(i + 1, j)) + (tile%flux_y(i, j) - tile%flux_y(i, j + 1)))
+        a(i, j) = a(i, j) + ((tile%flux_x(i, j) - tile%flux_x(i + 1, j)) &
+                             + (tile%flux_y(i, j) - tile%flux_y(i, j + 1)))
       end do
     end do
   end subroutine advance_field
@@ -344,12 +352,14 @@ contains
       associate (tile => tiles(t))
         do j = tile%low(2), tile%high(2)
           do i = tile%low(1), tile%high(1) + 1
-            tile%u(i, j) = tile%u(i, j) * (1 - 0.001_real64 * (tile%heat(i - 1, j) + tile%heat(i, j)))
+            tile%u(i, j) = tile%u(i, j) &
+                * (1 - 0.001_real64 * (tile%heat(i - 1, j) + tile%heat(i, j)))
           end do
         end do
         do j = tile%low(2), tile%high(2) + 1
           do i = tile%low(1), tile%high(1)
-            tile%v(i, j) = tile%v(i, j) * (1 - 0.001_real64 * (tile%heat(i, j - 1) + tile%heat(i, j)))
+            tile%v(i, j) = tile%v(i, j) &
+                * (1 - 0.001_real64 * (tile%heat(i, j - 1) + tile%heat(i, j)))
           end do
         end do
         tile%age = tile%age + tile%dye(tile%low(1):tile%high(1), tile%low(2):tile%high(2))

@@ -1,10 +1,11 @@
 /*
- * A client of server.c and server_many.c: has its numbers added up. Without numbers it ends the server.
+ * A client of server.c and server_many.c: has its numbers added up. Without numbers it ends the
+ * server.
  *
  *     mpiexec -n 1 ./client NAME 1 2 3          mpiexec -n 1 ./client NAME
  *
- * server_many.c wants a key, by which it knows its clients: MPIX_Icontact_keyed instead of MPIX_Client_connect, if
- * this is compiled with -DKEY='"open sesame"'.
+ * server_many.c wants a key, by which it knows its clients: MPIX_Icontact_keyed instead of
+ * MPIX_Client_connect, if this is compiled with -DKEY='"open sesame"'.
  */
 
 #include "connect.h"

@@ -1,6 +1,7 @@
 /*
- * Names of servers with any MPI: where the library has no MPIX_Server_connect, by MPI's ports and published names,
- * which lead from one job to another only if the process manager's name service does.
+ * Names of servers with any MPI: where the library has no MPIX_Server_connect, by MPI's ports and
+ * published names, which lead from one job to another only if the process manager's name service
+ * does.
  */
 
 #ifndef CONNECT_H_INCLUDED

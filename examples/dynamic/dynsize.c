@@ -1,6 +1,7 @@
 /*
- * A program that chooses its own size: rank 0 reads a number, so many processes are created, all compute pi; if a
- * second number is negative so many are taken out again, and pi is computed once more.
+ * A program that chooses its own size: rank 0 reads a number, so many processes are created, all
+ * compute pi; if a second number is negative so many are taken out again, and pi is computed once
+ * more.
  *
  *     mpiexec -n 1 ./dynsize 3 -2          mpiexec -n 3 ./dynsize <<< '1 -1'
  *

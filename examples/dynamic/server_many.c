@@ -4,8 +4,8 @@
  *     mpiexec -n 2 ./server_many NAME &
  *     mpiexec -n 1 ./client_keyed NAME 1 2 3
  *
- * Rank 0 sees what is next, a client that comes or a number, and notifies the others, because which client is there
- * first need not look the same everywhere.
+ * Rank 0 sees what is next, a client that comes or a number, and notifies the others, because which
+ * client is there first need not look the same everywhere.
  */
 
 #include "connect.h"
@@ -38,7 +38,8 @@ static void await_client(int i)
 static void await_number(int i)
 {
     if (rank == 0)
-        MPI_Irecv(&number[i], 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, clients[i], &requests[CLIENTS + i]);
+        MPI_Irecv(&number[i], 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, clients[i],
+                  &requests[CLIENTS + i]);
 }
 
 static void let_in(int i)

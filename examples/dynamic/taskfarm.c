@@ -1,10 +1,11 @@
 /*
- * A farm: runs a program so many times, on slots that it requests, a few at a time, and counts how the runs ended.
+ * A farm: runs a program so many times, on slots that it requests, a few at a time, and counts how
+ * the runs ended.
  *
  *     mpiexec -n 1 ./taskfarm 100 sh -c 'exit $((RANDOM % 2))'
  *
- * The number of a run is the last argument of the program. After Gropp and Lusk. With an MPI that gives no slots it
- * runs the program here, one run after the other.
+ * The number of a run is the last argument of the program. After Gropp and Lusk. With an MPI that
+ * gives no slots it runs the program here, one run after the other.
  */
 
 #define _GNU_SOURCE
@@ -38,7 +39,8 @@ static void request_slots(int n, MPI_Request * slots)
 }
 
 /* Handles the completion of one request; returns whether its run has ended. */
-static int follow(MPI_Request * slot, const MPI_Status * status, int *given, int runs, char *program, char **args)
+static int follow(MPI_Request * slot, const MPI_Status * status, int *given, int runs,
+                  char *program, char **args)
 {
     char number[16];
     int stage, code, cancelled;

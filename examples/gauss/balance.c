@@ -1,8 +1,8 @@
 /*
- * --balance: in each window the rows that are left to eliminate are split evenly, and finished ones,
- * which only back substitution needs, stay where they are.  Both are irregular arrays: what is left in
- * the order of the rows, and what is finished in the order of its owners, each row with its number.
- * See gauss.h.
+ * --balance: in each window the rows that are left to eliminate are split evenly, and finished
+ * ones, which only back substitution needs, stay where they are.  Both are irregular arrays: what
+ * is left in the order of the rows, and what is finished in the order of its owners, each row with
+ * its number.  See gauss.h.
  */
 
 #include "gauss.h"
@@ -33,8 +33,9 @@ static int split_evenly(int old_size, const int64_t *old_lengths, int new_size,
     return 0;
 }
 
-/* The rows of a leaving process go to the staying one before it, or to the first. Staying processes keep their
- * order, so their rows lie in their new parts.  If all leave there is nobody to keep it. */
+/* The rows of a leaving process go to the staying one before it, or to the first. Staying processes
+ * keep their order, so their rows lie in their new parts.  If all leave there is nobody to keep
+ * it. */
 static int leave_with_owners(int old_size, const int64_t *old_lengths, int new_size,
                              int64_t *new_lengths, void *state)
 {

@@ -86,7 +86,8 @@ int gauss_refill(struct gauss *gauss)
 
 /* ---- elimination ---------------------------------------------------------------------------- */
 
-/* The row with the greatest entry of this column among those that are left, of several the first. */
+/* The row with the greatest entry of this column among those that are left, of several the
+ * first. */
 static int64_t find_pivot(const struct gauss *gauss, const struct part *part, int64_t column)
 {
     struct {
@@ -114,7 +115,8 @@ static void swap_within(double *one, double *other, int64_t count)
     }
 }
 
-static void swap_rows(const struct gauss *gauss, const struct part *part, int64_t one, int64_t other)
+static void swap_rows(const struct gauss *gauss, const struct part *part, int64_t one,
+                      int64_t other)
 {
     const int64_t mine = is_mine(part, one) ? one : other, theirs = one + other - mine;
     const int peer = owner_of(gauss, part, theirs);
@@ -171,7 +173,8 @@ int gauss_eliminate(struct gauss *gauss)
     if (is_mine(&part, k))
         memcpy(pivot, row_of(gauss, &part, k) + k, (size_t) length * sizeof(double));
     MPI_Bcast(pivot, (int) length, MPI_DOUBLE, owner_of(gauss, &part, k), MPI_COMM_WORLD);
-    for (int64_t row = k + 1 > part.first ? k + 1 : part.first; row < part.first + part.count; row++) {
+    for (int64_t row = k + 1 > part.first ? k + 1 : part.first; row < part.first + part.count;
+         row++) {
         double *entries = row_of(gauss, &part, row) + k, factor = entries[0] / pivot[0];
         for (int64_t j = 0; j < length; j++)
             entries[j] -= factor * pivot[j];
@@ -363,7 +366,8 @@ int gauss_setup(struct gauss *gauss, int argc, char **argv, int joins)
 {
     memset(gauss, 0, sizeof(*gauss));
     if (read_options(gauss, argc, argv)) {
-        fprintf(stderr, "usage: gauss [--size EQUATIONS] [--systems AT_LEAST] [--adaptations AT_LEAST] "
+        fprintf(stderr,
+                "usage: gauss [--size EQUATIONS] [--systems AT_LEAST] [--adaptations AT_LEAST] "
                 "[--sleep MILLISECONDS] [--root | --balance]\n");
         return 1;
     }

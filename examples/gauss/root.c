@@ -1,6 +1,6 @@
 /*
- * --root: rank 0 of the old world collects all rows, and deals them out.  It is what one would write
- * first, and it needs memory for all rows in one process.  See gauss.h.
+ * --root: rank 0 of the old world collects all rows, and deals them out.  It is what one would
+ * write first, and it needs memory for all rows in one process.  See gauss.h.
  */
 
 #include "gauss.h"
@@ -77,7 +77,8 @@ static int64_t deal(struct gauss *gauss, const epop_window_t *window, const doub
 int64_t gauss_move_by_root(struct gauss *gauss, const epop_window_t *window)
 {
     const int joins = window->status == MPI_ADAPT_STATUS_JOINING, is_root = window->old_rank == 0;
-    const int count = window->new_rank < 0 ? 0 : count_of(gauss, window->new_rank, window->new_size);
+    const int count =
+        window->new_rank < 0 ? 0 : count_of(gauss, window->new_rank, window->new_size);
     double *all = joins ? NULL : collect(gauss, window);
     int *old_rank_of = find_old_ranks(window);
     int64_t sent = joins || is_root ? 0 : count_of(gauss, window->old_rank, window->old_size);

@@ -65,7 +65,8 @@ static void redistribute(struct plate *plate, const epop_window_t *window)
     struct plate old = *plate;
     double *temperature = old.temperature, *material = old.material;
     MPIX_Field fields[] = {
-        {.name = "temperature",.element = MPI_DOUBLE,.ghost = {1, 1},.parts = (void **) &temperature},
+        {.name = "temperature",.element = MPI_DOUBLE,.ghost = {1, 1},
+         .parts = (void **) &temperature},
         {.name = "material",.element = MPI_DOUBLE,.ghost = {1, 1},.parts = (void **) &material}
     };
 
@@ -103,8 +104,8 @@ static void report(const struct plate *plate, int epoch, int old_size, const str
     if (longest[0] < 0)
         printf("nobody stayed, the whole world moved\n");
     else
-        printf("staying processes stood still %.2f ms (begin %.2f, own redistribution %.2f, commit %.2f)\n",
-               1e3 * longest[0], 1e3 * longest[1], 1e3 * longest[2], 1e3 * longest[3]);
+        printf("staying processes stood still %.2f ms (begin %.2f, own redistribution %.2f, commit "
+               "%.2f)\n", 1e3 * longest[0], 1e3 * longest[1], 1e3 * longest[2], 1e3 * longest[3]);
     fflush(stdout);
 }
 

@@ -5,8 +5,8 @@
  *          [--output FILE.png] [--dump FILE] [--quiet]
  *
  * The plate is read from a picture (plate.h states how) or made from a seed; its temperatures are
- * written as a picture (--output) and as raw doubles, row by row (--dump).  The result does not depend
- * on the number of processes nor on how that changes on the way.
+ * written as a picture (--output) and as raw doubles, row by row (--dump).  The result does not
+ * depend on the number of processes nor on how that changes on the way.
  */
 
 #include "adapt.h"
@@ -122,8 +122,9 @@ static void colour(double heat, unsigned char rgb[3])
     double at = (heat < 0 ? 0 : heat > 1 ? 1 : heat) * LAST;
     int stop = at >= LAST ? LAST - 1 : (int) at;
     for (int c = 0; c < 3; c++)
-        rgb[c] = (unsigned char) (stops[stop][c] + (at - stop) * (stops[stop + 1][c] - stops[stop][c])
-                                  + 0.5);
+        rgb[c] =
+            (unsigned char) (stops[stop][c] + (at - stop) * (stops[stop + 1][c] - stops[stop][c])
+                             + 0.5);
 }
 
 static int write_picture(const char *path, const struct plate *plate, const double *field)

@@ -20,7 +20,7 @@ static int size_is_sane(long width, long height)
     return width >= 1 && height >= 1 && width <= IMAGE_SIDE_MAX && height <= IMAGE_SIDE_MAX;
 }
 
-/* ---- PGM, PPM ---------------------------------------------------------------------------------- */
+/* ---- PGM, PPM -------------------------------------------------------------------------------- */
 
 /* The next number of the header; comments run from # to the end of the line. */
 static long header_number(FILE * file)
@@ -78,7 +78,7 @@ static int write_pnm(const char *path, const struct image *image)
     return 0;
 }
 
-/* ---- PNG --------------------------------------------------------------------------------------- */
+/* ---- PNG ------------------------------------------------------------------------------------- */
 
 #ifdef HAVE_PNG
 static int read_png(const char *path, struct image *image)
@@ -119,7 +119,7 @@ static int write_png(const char *path, const struct image *image)
 }
 #endif
 
-/* ---- either ------------------------------------------------------------------------------------ */
+/* ---- either ---------------------------------------------------------------------------------- */
 
 int image_read(const char *path, struct image *image)
 {

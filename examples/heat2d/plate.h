@@ -2,10 +2,10 @@
  * A rectangular plate of varying material, and the heat in it, spread over the processes of a
  * communicator in blocks of rows.
  *
- * Each cell has a temperature, a conductivity in (0, 1], and may be held at its temperature (a source
- * or a sink).  A step is one explicit Jacobi sweep; the border is insulated.  Each new value is
- * computed by one expression from the old values of the same five cells, wherever a block begins and
- * ends: the field is bit for bit the same for any number of processes.
+ * Each cell has a temperature, a conductivity in (0, 1], and may be held at its temperature (a
+ * source or a sink).  A step is one explicit Jacobi sweep; the border is insulated.  Each new value
+ * is computed by one expression from the old values of the same five cells, wherever a block begins
+ * and ends: the field is bit for bit the same for any number of processes.
  */
 
 #ifndef PLATE_H_INCLUDED
@@ -30,8 +30,8 @@ struct plate {
     double *rate;               /* time step, 0 where held */
 };
 
-/* Block rows: the first row of a rank, and the rank that owns a row.  Some processes own no row if there are more
- * processes than rows. */
+/* Block rows: the first row of a rank, and the rank that owns a row.  Some processes own no row if
+ * there are more processes than rows. */
 int plate_first_row(int rank, int size, int height);
 int plate_owner(int row, int size, int height);
 
@@ -43,7 +43,8 @@ static inline size_t plate_stride(const struct plate *plate)
 /* Gives the arrays of the block first .. end-1, all zero; ends the program if memory is short. */
 void plate_allocate(struct plate *plate, int first, int end);
 void plate_free(struct plate *plate);
-/* Takes arrays of the same size for what was allocated; NULL: a block without rows keeps its own. */
+/* Takes arrays of the same size for what was allocated; NULL: a block without rows keeps its
+ * own. */
 void plate_put(struct plate *plate, double *temperature, double *material);
 
 /* This process' rows of a picture: red is the temperature, green the conductivity, and blue above a

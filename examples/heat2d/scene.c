@@ -45,7 +45,8 @@ static void open_wall(struct maze *maze, int a, int b)
     maze->open[low] |= high == low + 1 && maze->columns > 1 ? RIGHT : DOWN;
 }
 
-/* A depth-first walk that opens the walls which it passes; then a few more, so that there are rings. */
+/* A depth-first walk that opens the walls which it passes; then a few more, so that there are
+ * rings. */
 static int maze_make(struct maze *maze, uint32_t * random)
 {
     int cells = maze->columns * maze->rows, depth = 0;
@@ -73,7 +74,8 @@ static int maze_make(struct maze *maze, uint32_t * random)
         path[++depth] = next;
     }
     for (int i = 0; i < cells / 6; i++) {
-        int cell = (int) draw(random, (unsigned) cells), other = beside(maze, cell, draw(random, 4));
+        int cell = (int) draw(random, (unsigned) cells), other =
+            beside(maze, cell, draw(random, 4));
         if (other >= 0)
             open_wall(maze, cell, other);
     }
@@ -84,10 +86,12 @@ static int maze_make(struct maze *maze, uint32_t * random)
 static void paint(struct image *image, int x, int y, int channel, unsigned char value)
 {
     if (x >= 0 && y >= 0 && x < image->width && y < image->height)
-        image->rgb[3 * ((size_t) y * (size_t) image->width + (size_t) x) + (size_t) channel] = value;
+        image->rgb[3 * ((size_t) y * (size_t) image->width + (size_t) x) + (size_t) channel] =
+            value;
 }
 
-static void box(struct image *image, int x0, int y0, int x1, int y1, int channel, unsigned char value)
+static void box(struct image *image, int x0, int y0, int x1, int y1, int channel,
+                unsigned char value)
 {
     for (int y = y0; y < y1; y++)
         for (int x = x0; x < x1; x++)

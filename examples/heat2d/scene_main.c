@@ -16,7 +16,8 @@ int main(int argc, char **argv)
         || (argc > 3 && sscanf(argv[3], "%u%c", &seed, &rest) != 1)
         || width < SCENE_SIDE_MIN || height < SCENE_SIDE_MIN
         || width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX) {
-        fprintf(stderr, "usage: heat2d-scene FILE.png|FILE.ppm [WIDTHxHEIGHT [SEED]]   sides %d to %d\n",
+        fprintf(stderr,
+                "usage: heat2d-scene FILE.png|FILE.ppm [WIDTHxHEIGHT [SEED]]   sides %d to %d\n",
                 SCENE_SIDE_MIN, IMAGE_SIDE_MAX);
         return 2;
     }

@@ -175,7 +175,8 @@ static int find_neighbours(const struct simulation *simulation, struct neighbour
     return 0;
 }
 
-/* Particles that have left the columns [low, high) go to the neighbours: a step is shorter than a cell. */
+/* Particles that have left the columns [low, high) go to the neighbours: a step is shorter than a
+ * cell. */
 static int migrate(struct simulation *simulation, int low, int high)
 {
     struct neighbour sides[2];
@@ -256,7 +257,8 @@ static int sort_into_cells(struct cells *cells, const struct simulation *simulat
 
 static double repel(struct particle *particle, const struct particle *other)
 {
-    const double x = particle->position[0] - other->position[0], y = particle->position[1] - other->position[1];
+    const double x = particle->position[0] - other->position[0], y =
+        particle->position[1] - other->position[1];
     const double square = x * x + y * y;
 
     if (other->number == particle->number || square >= 1 || square == 0)
@@ -541,8 +543,9 @@ int particles_setup(struct simulation *simulation, int argc, char **argv, int jo
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!joins && begin(simulation, rank, size))
         return 1;
-    columns = MPIX_Layout_irregular(joins ? 0 : simulation->first[rank + 1] - simulation->first[rank],
-                                    split, simulation);
+    columns =
+        MPIX_Layout_irregular(joins ? 0 : simulation->first[rank + 1] - simulation->first[rank],
+                              split, simulation);
     return MPIX_Adapt_data_create(&simulation->data) ||
         MPIX_Adapt_data_add(simulation->data, "visits", (void **) &simulation->visits, MPI_INT64_T,
                             &columns, NULL, NULL) ||

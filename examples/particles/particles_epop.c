@@ -44,7 +44,8 @@ program_t *get_program(void)
 {
     static program_element_t elements[] = {
         {.type = INIT,.init = init},
-        {.type = EP,.name = "steps",.phase_redistribute = move,.phase_exec = step,.loop_condition = goes_on},
+        {.type = EP,.name = "steps",.phase_redistribute = move,.phase_exec = step,
+         .loop_condition = goes_on},
         {.type = RP,.name = "end",.phase_exec = end}
     };
     static program_t program = {.size = 3,.elements = elements,.name = "particles" };

@@ -1,11 +1,12 @@
 /*
- * A loop whose processes come and go, in the style of libmpidynres: one set holds all who work, its first process asks
- * for changes in each iteration, and all follow with a new set and communicator.
+ * A loop whose processes come and go, in the style of libmpidynres: one set holds all who work, its
+ * first process asks for changes in each iteration, and all follow with a new set and communicator.
  *
- *   mpicc dynres_loop.c -o dynres_loop
- *   mpiexec -n 1 --adapt-range 1:6 --adapt-policy increase-decrease --adapt-interval 200ms ./dynres_loop [CHANGES]
+ *   mpicc dynres_loop.c -o dynres_loop mpiexec -n 1 --adapt-range 1:6 --adapt-policy
+ *   increase-decrease --adapt-interval 200ms ./dynres_loop [CHANGES]
  *
- * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes (default: 20).
+ * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes
+ * (default: 20).
  */
 
 #define MPIDYNRES_MAIN
@@ -99,9 +100,11 @@ static MPIDYNRES_RC_type query(MPIDYNRES_RC_tag *tag, char next[])
         if (info != MPI_INFO_NULL)
             MPI_Info_free(&info);
         if (queried == MPIDYNRES_RC_ADD)
-            MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_UNION, next);
+            MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_UNION,
+                                     next);
         else if (queried == MPIDYNRES_RC_SUB)
-            MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_DIFFERENCE, next);
+            MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_DIFFERENCE,
+                                     next);
     }
     MPI_Bcast(&type, 1, MPI_INT, 0, comm);
     if (type != MPIDYNRES_RC_NONE)

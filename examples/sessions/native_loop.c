@@ -1,11 +1,13 @@
 /*
- * A loop whose processes come and go, with the calls of this library (MPIX_Session_...): the first process of the set
- * receives a change, makes the new set, and accepts; a message notifies the others.
+ * A loop whose processes come and go, with the calls of this library (MPIX_Session_...): the first
+ * process of the set receives a change, makes the new set, and accepts; a message notifies the
+ * others.
  *
- *   mpicc native_loop.c -o native_loop
- *   mpiexec -n 1 --adapt-range 1:6 --adapt-policy increase-decrease --adapt-interval 200ms ./native_loop [CHANGES]
+ *   mpicc native_loop.c -o native_loop mpiexec -n 1 --adapt-range 1:6 --adapt-policy
+ *   increase-decrease --adapt-interval 200ms ./native_loop [CHANGES]
  *
- * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes (default: 20).
+ * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes
+ * (default: 20).
  */
 
 #include <mpi.h>
@@ -84,8 +86,8 @@ static void receive_change(set_name delta, set_name next)
     if (type == MPIX_RC_NONE)
         return;
     MPI_Info_free(&info);
-    MPIX_Session_pset_op(session, type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE, operands, 2,
-                         MPI_INFO_NULL, &made, &one);
+    MPIX_Session_pset_op(session, type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE,
+                         operands, 2, MPI_INFO_NULL, &made, &one);
     snprintf(next, MPI_MAX_PSET_NAME_LEN, "%s", made);
     MPI_Info_create(&keys);
     MPI_Info_set(keys, "app_set", next);

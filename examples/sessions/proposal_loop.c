@@ -1,12 +1,14 @@
 /*
- * A loop whose processes come and go, in the style of the MPI Sessions working group's proposal: the set app://main is
- * always those who work, its primary process receives changes, and notifies all others in a call that waits for nobody.
+ * A loop whose processes come and go, in the style of the MPI Sessions working group's proposal:
+ * the set app://main is always those who work, its primary process receives changes, and notifies
+ * all others in a call that waits for nobody.
  *
- *   mpicc proposal_loop.c -o proposal_loop
- *   mpiexec -n 1 --pset app://main --adapt-range 1:6 --adapt-policy increase-decrease --adapt-interval 200ms \
+ *   mpicc proposal_loop.c -o proposal_loop mpiexec -n 1 --pset app://main --adapt-range 1:6
+ *   --adapt-policy increase-decrease --adapt-interval 200ms \
  *       ./proposal_loop [CHANGES]
  *
- * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes (default: 20).
+ * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes
+ * (default: 20).
  */
 
 #include <mpi_session_dyn.h>

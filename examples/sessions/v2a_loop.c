@@ -1,13 +1,14 @@
 /*
- * A loop whose processes come and go, in the style of the interface "v2a": the first process wishes for more or fewer,
- * and all query together which operation is open: what it has got, or what a resource manager wants.  Joining processes
- * find the next set in the dictionary of theirs.
+ * A loop whose processes come and go, in the style of the interface "v2a": the first process wishes
+ * for more or fewer, and all query together which operation is open: what it has got, or what a
+ * resource manager wants.  Joining processes find the next set in the dictionary of theirs.
  *
  *   mpicc v2a_loop.c -o v2a_loop
  *   mpiexec -n 1 --adapt-range 1:6 ./v2a_loop [CHANGES]
  *
- * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes (default: 20): one
- * more process each time up to six, then one fewer down to one, and the other way round if that is not granted.
+ * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes
+ * (default: 20): one more process each time up to six, then one fewer down to one, and the other
+ * way round if that is not granted.
  */
 
 #include <mpi_session_dyn.h>

@@ -1,12 +1,13 @@
 ! Fortran's view of adapt_data.h: allocatable arrays that move to their new owners in the adaptation
-! window, and the window in one call.  doc/user/data-fortran.md has the whole of it, with an example.
+! window, and the window in one call.  doc/user/data-fortran.md has the whole of it, with an
+! example.
 !
-! An array is split along its last dimension; one element of its layout is a slice.  It may have ghost
-! slices before and after each part, and global bounds in the last dimension.  Communicators are
-! integers, as in "use mpi"; with "use mpi_f08" write MPI_Comm(window%all).
+! An array is split along its last dimension; one element of its layout is a slice.  It may have
+! ghost slices before and after each part, and global bounds in the last dimension.  Communicators
+! are integers, as in "use mpi"; with "use mpi_f08" write MPI_Comm(window%all).
 !
-! Errors: ierror is an MPI error class (0: none), after the error handler of MPI_COMM_WORLD was called;
-! call adapt_message(text) describes the error.
+! Errors: ierror is an MPI error class (0: none), after the error handler of MPI_COMM_WORLD was
+! called; call adapt_message(text) describes the error.
 
 #include "adapt_base.inc"
 #include "adapt_fields.inc"
@@ -53,7 +54,8 @@ module adapt_data
   public :: adapt_fields, adapt_field, adapt_new_tiles, adapt_move_fields, adapt_share_all
   public :: adapt_tile_field, adapt_tile_list, adapt_tile, adapt_move_tiles
   public :: adapt_rows, adapt_move_rows, adapt_move_row_values, adapt_move_row_entries
-  public :: adapt_ghosts, adapt_ghosts_create, adapt_ghosts_update, adapt_ghosts_restore, adapt_ghosts_free
+  public :: adapt_ghosts, adapt_ghosts_create, adapt_ghosts_update, adapt_ghosts_restore
+  public :: adapt_ghosts_free
   public :: adapt_cells, adapt_move_cells, adapt_cells_get, adapt_cells_free
 
   ! adapt_box(low, high): as many numbers in both as there are axes, one to three.
@@ -90,7 +92,8 @@ module adapt_data
       integer(c_int64_t), intent(out) :: new_lengths(new_size)
       type(c_ptr), value :: state
     end function
-    ! MPIX_Pieces: the slices of a rank as [low, high), counted from 0; how many intervals there are.
+    ! MPIX_Pieces: the slices of a rank as [low, high), counted from 0; how many intervals there
+    ! are.
     integer(c_int64_t) function adapt_pieces(rank, size, most, low, high, state) bind(C)
       import c_int, c_int64_t, c_ptr
       integer(c_int), value :: rank, size
@@ -117,7 +120,8 @@ module adapt_data
       import
       integer(c_int64_t), value :: n
     end function
-    type(adapt_layout) function MPIX_Layout_block_cyclic(n, block) bind(C, name='MPIX_Layout_block_cyclic')
+    type(adapt_layout) function MPIX_Layout_block_cyclic(n, block) &
+        bind(C, name='MPIX_Layout_block_cyclic')
       import
       integer(c_int64_t), value :: n, block
     end function
@@ -154,7 +158,8 @@ module adapt_data
       integer(c_int), value :: size
       integer(c_int64_t), value :: i
     end function
-    integer(c_int) function MPIX_Boxes_even(rank, size, most, found, domain) bind(C, name='MPIX_Boxes_even')
+    integer(c_int) function MPIX_Boxes_even(rank, size, most, found, domain) &
+        bind(C, name='MPIX_Boxes_even')
       import
       integer(c_int), value :: rank, size, most
       type(adapt_box) :: found(*), domain
@@ -311,8 +316,8 @@ contains
     if (present(ierror)) ierror = code
   end subroutine adapt_free
 
-  ! After adapt_start(array, window, a); makes progress.  Until adapt_wait(array, a) `a` is not touched;
-  ! it has the attribute target.
+  ! After adapt_start(array, window, a); makes progress.  Until adapt_wait(array, a) `a` is not
+  ! touched; it has the attribute target.
   subroutine adapt_test(array, done, ierror)
     type(adapt_array), intent(inout) :: array
     logical, intent(out) :: done
@@ -347,9 +352,9 @@ contains
 
   ! ---- boxes -----------------------------------------------------------------------------------
 
-  ! adapt_move_box(window, name, a, boxes [, nodes] [, ghost] [, ierror]): moves a field with one box for
-  ! each rank.  a(low - ghost : high - 1 + nodes + ghost) along each axis; nodes(:) is 1 where a field has
-  ! values on the sides of cells, too.  MPIX_Adapt_boxes_move.
+  ! adapt_move_box(window, name, a, boxes [, nodes] [, ghost] [, ierror]): moves a field with one
+  ! box for each rank.  a(low - ghost : high - 1 + nodes + ghost) along each axis; nodes(:) is 1
+  ! where a field has values on the sides of cells, too.  MPIX_Adapt_boxes_move.
 
   type(adapt_box) function box_8(low, high) result(box)
     integer(c_int64_t), intent(in) :: low(:), high(:)
@@ -379,10 +384,11 @@ contains
 
   ! ---- items -----------------------------------------------------------------------------------
 
-  ! adapt_move_items(window, name, a, destination [, ierror]): slice i of a goes to the process with the
-  ! new rank destination(i).  What stays comes first, in its order, then what has come, in an order that
-  ! depends on nothing but who sends what: arrays with the same destinations stay side by side.  The last
-  ! dimension begins where it began; joining processes have nothing allocated.  MPIX_Adapt_items_move.
+  ! adapt_move_items(window, name, a, destination [, ierror]): slice i of a goes to the process with
+  ! the new rank destination(i).  What stays comes first, in its order, then what has come, in an
+  ! order that depends on nothing but who sends what: arrays with the same destinations stay side by
+  ! side.  The last dimension begins where it began; joining processes have nothing allocated.
+  ! MPIX_Adapt_items_move.
 
   ! ---- the rest --------------------------------------------------------------------------------
 
@@ -397,7 +403,8 @@ contains
     if (present(ierror)) ierror = code
   end subroutine adapt_share
 
-  ! The values of leaving processes are added to those of new rank 0: sums over all ranks are preserved.
+  ! The values of leaving processes are added to those of new rank 0: sums over all ranks are
+  ! preserved.
   subroutine adapt_sums(window, values, ierror)
     type(adapt_window), intent(in) :: window
     real(c_double), contiguous, intent(inout) :: values(:)
@@ -408,10 +415,11 @@ contains
     if (present(ierror)) ierror = code
   end subroutine adapt_sums
 
-  ! If the process that has a file open on `unit`, for writing one record after the other, leaves, new rank
-  ! `successor` continues after the written data.  Each process has a unit of its own: one that is not
-  ! connected, or any negative number, where the file is not.  Afterwards the unit of the successor is connected (to a
-  ! number of open(newunit=) if it was negative), and the leaving process' is -1.  No effect if nobody has it.
+  ! If the process that has a file open on `unit`, for writing one record after the other, leaves,
+  ! new rank `successor` continues after the written data.  Each process has a unit of its own: one
+  ! that is not connected, or any negative number, where the file is not.  Afterwards the unit of
+  ! the successor is connected (to a number of open(newunit=) if it was negative), and the leaving
+  ! process' is -1.  No effect if nobody has it.
   subroutine adapt_file(window, successor, unit, ierror)
     type(adapt_window), intent(in) :: window
     integer, intent(in) :: successor
@@ -427,7 +435,8 @@ contains
     is_open = .false.
     inquire (unit=unit, opened=is_open, iostat=status)
     is_open = status == 0 .and. is_open
-    if (is_open) inquire (unit=unit, form=text(:word_length), access=text(word_length + 1:2 * word_length), &
+    if (is_open) inquire (unit=unit, form=text(:word_length), &
+                          access=text(word_length + 1:2 * word_length), &
                           name=text(2 * word_length + 1:))
     code = adapt_fortran_file_owner(window%handle, merge(1, 0, is_open), successor, owner, rank)
     if (present(ierror)) ierror = code

@@ -1,11 +1,11 @@
 /*
- * The part of the Fortran module adapt_data (adapt_data.F90) that is in C: windows whose communicators are
- * Fortran handles, and arrays of which Fortran owns the memory.
+ * The part of the Fortran module adapt_data (adapt_data.F90) that is in C: windows whose
+ * communicators are Fortran handles, and arrays of which Fortran owns the memory.
  *
- * An array is a set of its own (MPIX_Adapt_data) with one array, whose elements are the slices of the
- * Fortran array along its last dimension.  A joining process learns extents and lower bounds of the
- * others from those that have it allocated.  Ghost slices lie before and after the part; they are
- * there afterwards, with any value.
+ * An array is a set of its own (MPIX_Adapt_data) with one array, whose elements are the slices of
+ * the Fortran array along its last dimension.  A joining process learns extents and lower bounds of
+ * the others from those that have it allocated.  Ghost slices lie before and after the part; they
+ * are there afterwards, with any value.
  */
 
 #include "data.h"
@@ -18,7 +18,7 @@
 #include "failure.h"
 #include "fortran_array.h"
 
-/* ---- windows ---------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* adapt_window of the module, its numbers in their order. */
 struct fortran_window {
@@ -68,7 +68,7 @@ int adapt_fortran_close(struct fortran_window *shown, epop_window_t **window)
     return code;
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 struct fortran_array *adapt_fortran_create(const char *name, const MPIX_Adapt_layout *layout,
                                            int ghost, int is_global)
@@ -157,8 +157,8 @@ struct agreement {
 
 static const char *name_of_kind(int kind)
 {
-    static const char *const names[] = { "?", "real(4)", "real(8)", "integer(4)", "integer(8)", "complex(4)",
-        "complex(8)"
+    static const char *const names[] =
+        { "?", "real(4)", "real(8)", "integer(4)", "integer(8)", "complex(4)", "complex(8)"
     };
 
     return kind >= REAL4 && kind <= COMPLEX8 ? names[kind] : names[0];
@@ -177,8 +177,8 @@ static void describe(const struct fortran_array *array, const struct fortran_par
         else if (k == part->rank - 1)
             snprintf(text + length, AGREEMENT_TEXT - length, "%" PRId64 ":%s", part->lower[k], end);
         else
-            snprintf(text + length, AGREEMENT_TEXT - length, "%" PRId64 ":%" PRId64 "%s", part->lower[k],
-                     part->lower[k] + part->extent[k] - 1, end);
+            snprintf(text + length, AGREEMENT_TEXT - length, "%" PRId64 ":%" PRId64 "%s",
+                     part->lower[k], part->lower[k] + part->extent[k] - 1, end);
     }
 }
 
@@ -188,7 +188,8 @@ static int agree_on_call(struct fortran_array *array, const epop_window_t *windo
 {
     const int64_t details[] = { array->ghost, array->is_global };
     char text[AGREEMENT_TEXT];
-    const struct adapt_proposal mine = {.kind = kind,.function = function,.object = array->name,.error =
+    const struct adapt_proposal mine = {.kind = kind,.function = function,.object = array->name,
+                                        .error =
             why ? text : NULL,.error_class = MPI_ERR_ARG,.chunk = adapt_exchange_chunk(),.terms =
             adapt_mix_all(adapt_mix_text(0, array->name), details, 2)
     };
@@ -207,8 +208,9 @@ static int agree_on_call(struct fortran_array *array, const epop_window_t *windo
 }
 
 /* Greatest and, negated, smallest of all processes: equal where everybody has the same. */
-int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window, const struct fortran_part *part,
-                        enum adapt_call_kind kind, const char *function, const char *why)
+int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window,
+                        const struct fortran_part *part, enum adapt_call_kind kind,
+                        const char *function, const char *why)
 {
     const int last = part->rank - 1;
     struct agreement both[2], *most = &both[0], *least = &both[1];
@@ -240,8 +242,8 @@ int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window
         if (((int64_t *) most)[k] == NOBODY || ((int64_t *) most)[k] == -((int64_t *) least)[k])
             continue;
         describe(array, part, text);
-        return adapt_refuse_difference(channel, function, "its type, dimensions, or the bounds of its slices",
-                                       text);
+        return adapt_refuse_difference(channel, function,
+                                       "its type, dimensions, or the bounds of its slices", text);
     }
     array->kind = part->kind;
     array->rank = part->rank;
@@ -287,22 +289,26 @@ static int64_t expected_slices(struct fortran_array *array)
     return count;
 }
 
-/* Writes into `misfit` how the part differs from the layout; false: it fits, or that is not known. */
-static bool has_misfit(struct fortran_array *array, const struct fortran_part *part, int old_rank, int64_t slices,
-                       char misfit[AGREEMENT_TEXT])
+/* Writes into `misfit` how the part differs from the layout; false: it fits, or that is not
+ * known. */
+static bool has_misfit(struct fortran_array *array, const struct fortran_part *part, int old_rank,
+                       int64_t slices, char misfit[AGREEMENT_TEXT])
 {
-    const int64_t expected = old_rank >= 0 ? expected_slices(array) : -1, begins = part->lower[part->rank - 1];
+    const int64_t expected = old_rank >= 0 ? expected_slices(array) : -1, begins =
+        part->lower[part->rank - 1];
     int64_t low, high;
 
     if (expected < 0)
         return false;
     if (expected != slices)
-        snprintf(misfit, AGREEMENT_TEXT, "it has %" PRId64 " slices without ghosts, its layout %" PRId64
+        snprintf(misfit, AGREEMENT_TEXT,
+                 "it has %" PRId64 " slices without ghosts, its layout %" PRId64
                  " for this process", slices, expected);
     else if (slices > 0 && array->is_global &&
              adapt_distribution_next(&array->data->arrays[0]->now, old_rank, 0, &low, &high) &&
              begins != low + 1 - array->ghost)
-        snprintf(misfit, AGREEMENT_TEXT, "its last dimension begins at %" PRId64 ", but with global=.true. at %" PRId64,
+        snprintf(misfit, AGREEMENT_TEXT,
+                 "its last dimension begins at %" PRId64 ", but with global=.true. at %" PRId64,
                  begins, low + 1 - array->ghost);
     else
         return false;
@@ -315,7 +321,8 @@ static int start(struct fortran_array *array, const epop_window_t *window,
 {
     char misfit[AGREEMENT_TEXT];
 
-    int code = adapt_fortran_agree(array, window, part, ADAPT_CALL_FORTRAN_ARRAY, "adapt_move", NULL);
+    int code =
+        adapt_fortran_agree(array, window, part, ADAPT_CALL_FORTRAN_ARRAY, "adapt_move", NULL);
     if (!code && !array->data)
         code = add(array, memory);
     if (code)

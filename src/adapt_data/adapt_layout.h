@@ -1,6 +1,7 @@
 /*
- * Layouts: the owners of the elements of a distributed array, for any number of processes.  Elements have the
- * numbers 0, 1, ..., n - 1; a process' part holds its elements by increasing number without gaps.
+ * Layouts: the owners of the elements of a distributed array, for any number of processes.
+ * Elements have the numbers 0, 1, ..., n - 1; a process' part holds its elements by increasing
+ * number without gaps.
  */
 
 #ifndef ADAPT_LAYOUT_H_INCLUDED
@@ -41,8 +42,8 @@ MPIX_Adapt_layout MPIX_Layout_block(int64_t n);
 MPIX_Adapt_layout MPIX_Layout_block_free(int64_t n);
 /* Element i belongs to rank floor(i / block) mod p. */
 MPIX_Adapt_layout MPIX_Layout_block_cyclic(int64_t n, int64_t block);
-/* The blocks of a matrix, stored by rows, on a grid of q x q positions; p must be q * q.  Position (i, j)
- * is number i q + j.  Element (row, column) has the number row * columns + column. */
+/* The blocks of a matrix, stored by rows, on a grid of q x q positions; p must be q * q.  Position
+ * (i, j) is number i q + j.  Element (row, column) has the number row * columns + column. */
 MPIX_Adapt_layout MPIX_Layout_grid(int64_t rows, int64_t columns);
 /* Consecutive parts of any length, this process' is `mine` (a joining one: 0). */
 MPIX_Adapt_layout MPIX_Layout_irregular(int64_t mine, MPIX_Split *split, void *state);
@@ -50,9 +51,10 @@ MPIX_Adapt_layout MPIX_Layout_user(MPIX_Pieces *pieces, void *state);
 /* Everybody has all of it: joining processes get it. */
 MPIX_Adapt_layout MPIX_Layout_same(int64_t n);
 
-/* Of block, block_cyclic and grid layouts, with positions numbered as above; -1: not such a layout, or
- * out of range.  owner: the position that element i is in.  local: where it is in that position's part.
- * range: how many elements a position has, and *first, the first of them (n: none). */
+/* Of block, block_cyclic and grid layouts, with positions numbered as above; -1: not such a layout,
+ * or out of range.  owner: the position that element i is in.  local: where it is in that
+ * position's part.  range: how many elements a position has, and *first, the first of them (n:
+ * none). */
 int MPIX_Layout_owner(const MPIX_Adapt_layout *layout, int size, int64_t i);
 int64_t MPIX_Layout_local(const MPIX_Adapt_layout *layout, int size, int64_t i);
 int64_t MPIX_Layout_range(const MPIX_Adapt_layout *layout, int position, int size, int64_t *first);

@@ -1,14 +1,17 @@
 /*
- * Unstructured meshes and sparse matrices: rows (vertices, cells) with a global number each, values of fixed size and
- * lists of any length, moved to the processes that a partition names; and ghosts, the rows of other processes that
- * the lists name, with local numbers and an exchange of values.
+ * Unstructured meshes and sparse matrices: rows (vertices, cells) with a global number each, values
+ * of fixed size and lists of any length, moved to the processes that a partition names; and ghosts,
+ * the rows of other processes that the lists name, with local numbers and an exchange of values.
  *
- *     static int64_t rows, *global, *first, *column;      CSR: row i has entries first[i] <= k < first[i + 1]
- *     static double *value, *x;                           one value for each entry; x: one for each row
+ *     static int64_t rows, *global, *first, *column;      CSR: row i has entries first[i] <= k <
+ *                                                         first[i + 1]
+ *     static double *value, *x;                           one value for each entry; x: one for each
+ *                                                         row
  *     static MPIX_Ghosts ghosts;
  *
- *     MPIX_Column of_row[] = {{&x, MPI_DOUBLE}}, of_entry[] = {{&column, MPI_INT64_T}, {&value, MPI_DOUBLE}};
- *     MPIX_Rows matrix = {.index = MPI_INT64_T,.count = &rows,.global = &global,.first = &first,
+ *     MPIX_Column of_row[] = {{&x, MPI_DOUBLE}}, of_entry[] = {{&column, MPI_INT64_T}, {&value,
+ *     MPI_DOUBLE}}; MPIX_Rows matrix = {.index = MPI_INT64_T,.count = &rows,.global =
+ *     &global,.first = &first,
  *         .columns = 1,.column = of_row,.lists = 2,.list = of_entry,.ghosts = &ghosts};
  *     MPIX_Adapt_data_rows(data, "matrix", &matrix, owner, NULL);
  *
@@ -24,7 +27,7 @@
 extern "C" {
 #endif
 
-/* ---- ghosts ----------------------------------------------------------------------------------- */
+/* ---- ghosts ---------------------------------------------------------------------------------- */
 
 /* Read, but not written, by programs. */
 typedef struct MPIX_Ghosts_s {
@@ -41,61 +44,70 @@ typedef struct MPIX_Ghosts_s {
     MPI_Comm comm;              /* the library's own */
 } *MPIX_Ghosts;
 
-/* Finds the owners of all rows that entry[entries] names, numbers the ghosts among them, and replaces each global
- * number in entry[] by the local one.  index: MPI_INT or MPI_INT64_T, of global[rows] and entry[].  global[]: the
- * rows of this process, in any order.  Collective over comm.  MPI_ERR_ARG, on all processes: a row that is named
- * belongs to nobody, or a row belongs to two; entry[] is as before then. */
-int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const void *global, int64_t entries,
-                       void *entry, MPIX_Ghosts *ghosts);
-/* values[rows + count] of any type without gaps around its data: those of ghosts become their owners'.  Collective
- * over the neighbours. */
+/* Finds the owners of all rows that entry[entries] names, numbers the ghosts among them, and
+ * replaces each global number in entry[] by the local one.  index: MPI_INT or MPI_INT64_T, of
+ * global[rows] and entry[].  global[]: the rows of this process, in any order.  Collective over
+ * comm.  MPI_ERR_ARG, on all processes: a row that is named belongs to nobody, or a row belongs to
+ * two; entry[] is as before then. */
+int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const void *global,
+                       int64_t entries, void *entry, MPIX_Ghosts *ghosts);
+/* values[rows + count] of any type without gaps around its data: those of ghosts become their
+ * owners'.  Collective over the neighbours. */
 int MPIX_Ghosts_update(MPIX_Ghosts ghosts, void *values, MPI_Datatype element);
 /* Replaces each local number in entry[entries] by the global one. */
 int MPIX_Ghosts_restore(MPIX_Ghosts ghosts, MPI_Datatype index, int64_t entries, void *entry);
-/* Collective over comm, before the commit that ends comm.  *ghosts is NULL afterwards; NULL has no effect. */
+/* Collective over comm, before the commit that ends comm.  *ghosts is NULL afterwards; NULL has no
+ * effect. */
 int MPIX_Ghosts_free(MPIX_Ghosts *ghosts);
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* All arrays are of malloc; the library makes them longer or shorter.  A joining process has the addresses of NULL
- * pointers. */
+/* All arrays are of malloc; the library makes them longer or shorter.  A joining process has the
+ * addresses of NULL pointers. */
 typedef struct MPIX_Rows {
     MPI_Datatype index;         /* of global and first: MPI_INT or MPI_INT64_T */
     int64_t *count;             /* rows of this process */
     void *global;               /* address of the pointer to [count] global numbers */
-    void *first;                /* of that to [count + 1], from 0: where the entries of each row begin; NULL: no
-                                 * lists */
+    /* of that to [count + 1], from 0: where the entries of each row begin; NULL: no lists */
+    void *first;
     int columns, lists;
-    const MPIX_Column *column;  /* [columns] one element for each row; base: address of the array's pointer */
+    /* [columns] one element for each row; base: address of the array's pointer */
+    const MPIX_Column *column;
     const MPIX_Column *list;    /* [lists] one element for each entry */
-    MPIX_Ghosts *ghosts;        /* NULL, or: list 0, of type index, has local numbers where *ghosts is not NULL */
-    void *ghost_global;         /* NULL, or, without ghosts: list 0 has the program's own local numbers, those of its
-                                 * ghosts follow its rows'; the address of the pointer to the ghosts' global numbers,
-                                 * of type index */
+    /* NULL, or: list 0, of type index, has local numbers where *ghosts is not NULL */
+    MPIX_Ghosts *ghosts;
+    /* NULL, or, without ghosts: list 0 has the program's own local numbers, those of its ghosts
+     * follow its rows'; the address of the pointer to the ghosts' global numbers, of type index */
+    void *ghost_global;
     const void *ghost_count;    /* with ghost_global: the address of their number, of type index */
-    int (*partition) (int global, int size);    /* NULL, or, where index is MPI_INT and MPIX_Adapt_data_rows has no
-                                                 * owner: the rank of a row among `size` */
+    /* NULL, or, where index is MPI_INT and MPIX_Adapt_data_rows has no owner: the rank of a row
+     * among `size` */
+    int (*partition) (int global, int size);
 } MPIX_Rows;
 
 #ifndef __cplusplus
 /* The members `columns` and `column`, and `lists` and `list`, for 1 to 8 pointers each:
  * MPIX_Rows matrix = {..., MPIX_ROW_COLUMNS(x, b), MPIX_ROW_LISTS(column, value)}. */
-#define MPIX_ROW_COLUMNS(...) .columns = MPIX_COLUMNS_COUNT(__VA_ARGS__), .column = MPIX_COLUMNS_LIST(__VA_ARGS__)
-#define MPIX_ROW_LISTS(...) .lists = MPIX_COLUMNS_COUNT(__VA_ARGS__), .list = MPIX_COLUMNS_LIST(__VA_ARGS__)
+#define MPIX_ROW_COLUMNS(...) .columns = MPIX_COLUMNS_COUNT(__VA_ARGS__), \
+    .column = MPIX_COLUMNS_LIST(__VA_ARGS__)
+#define MPIX_ROW_LISTS(...) .lists = MPIX_COLUMNS_COUNT(__VA_ARGS__), \
+    .list = MPIX_COLUMNS_LIST(__VA_ARGS__)
 #endif
 
-/* Moves row i, with its entries, to the process of new rank destination[i] (a partitioner's vector).  Rows are in the
- * order of their global numbers afterwards.  With `ghosts` or `ghost_global` list 0 has global numbers afterwards, and
- * *ghosts is freed: MPIX_Ghosts_create makes it anew in the new world.  Collective over all processes of the window. */
-int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, const int destination[]);
+/* Moves row i, with its entries, to the process of new rank destination[i] (a partitioner's
+ * vector).  Rows are in the order of their global numbers afterwards.  With `ghosts` or
+ * `ghost_global` list 0 has global numbers afterwards, and *ghosts is freed: MPIX_Ghosts_create
+ * makes it anew in the new world.  Collective over all processes of the window. */
+int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows,
+                         const int destination[]);
 
 /* The new rank of a row.  Called for the rows of this process only. */
 typedef int MPIX_Row_owner(int64_t global, int new_size, void *state);
-/* Registers rows for MPIX_Adapt_window, moved with the items.  owner NULL: rows->partition gives the new rank.  *ghosts
- * is made anew of list 0 in the new world, before `after` is called.  *rows and what it names are copied; what that
- * points to stays valid as long as `data`. */
-int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows, MPIX_Row_owner *owner,
-                         void *state);
+/* Registers rows for MPIX_Adapt_window, moved with the items.  owner NULL: rows->partition gives
+ * the new rank.  *ghosts is made anew of list 0 in the new world, before `after` is called.  *rows
+ * and what it names are copied; what that points to stays valid as long as `data`. */
+int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows,
+                         MPIX_Row_owner *owner, void *state);
 
 #ifdef __cplusplus
 }

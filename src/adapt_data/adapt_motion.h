@@ -1,6 +1,6 @@
 /*
- * Boxes (adapt_boxes.h) and items (adapt_items.h) that move while the program computes: started, perhaps
- * tested, and waited for, all in the window.
+ * Boxes (adapt_boxes.h) and items (adapt_items.h) that move while the program computes: started,
+ * perhaps tested, and waited for, all in the window.
  */
 
 #ifndef ADAPT_MOTION_H_INCLUDED

@@ -1,6 +1,7 @@
 /*
- * The part of the Python package elastic_mpi that is in C: MPI's constants and handles are macros of mpi.h, and
- * communicators are integers there (as mpi4py's Comm.py2f and f2py).  Windows: see adapt_fortran.c.
+ * The part of the Python package elastic_mpi that is in C: MPI's constants and handles are macros
+ * of mpi.h, and communicators are integers there (as mpi4py's Comm.py2f and f2py).  Windows: see
+ * adapt_fortran.c.
  */
 
 #include "adapt_boxes.h"
@@ -38,7 +39,8 @@ void adapt_python_statuses(int statuses[3])
     statuses[2] = MPI_ADAPT_STATUS_LEAVING;
 }
 
-/* [0] MPI_ERR_ARG, [1] MPI_ERR_IO, [2] MPI_ERR_NO_MEM, [3] MPI_ERR_OTHER: of the library's own messages */
+/* [0] MPI_ERR_ARG, [1] MPI_ERR_IO, [2] MPI_ERR_NO_MEM, [3] MPI_ERR_OTHER: of the library's own
+ * messages */
 void adapt_python_classes(int classes[4])
 {
     classes[0] = MPI_ERR_ARG;
@@ -109,7 +111,7 @@ int adapt_python_error_length(void)
     return MPI_MAX_ERROR_STRING;
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* *owner: the old rank of the process that has it and leaves; -1: there is none. */
 int adapt_python_file_owner(const epop_window_t *window, int has_it, int successor, int *owner)
@@ -122,7 +124,7 @@ int adapt_python_file_end(const epop_window_t *window, int failed)
     return adapt_file_end(window, failed, "elastic_mpi.Window.file");
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /* One box for each rank, of elements of `bytes` bytes.  *part is the new one. */
 int adapt_python_box_move(const epop_window_t *window, const char *name, int axes, int bytes,
@@ -141,7 +143,7 @@ int adapt_python_box_move(const epop_window_t *window, const char *name, int axe
     return code ? code : free_code;
 }
 
-/* ---- items ------------------------------------------------------------------------------------ */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 /* The items that have come: of column c an item has bytes[c] bytes. */
 struct arrivals {
@@ -175,8 +177,8 @@ static void free_types(MPIX_Column column[], int limit)
         MPI_Type_free(&column[c].element);
 }
 
-/* *count: in items, out those that stay, at the front; *come: those that have come, in items[columns], each
- * to be freed by adapt_python_free. */
+/* *count: in items, out those that stay, at the front; *come: those that have come, in
+ * items[columns], each to be freed by adapt_python_free. */
 int adapt_python_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                             int columns, void *const base[], const int bytes[], char *items[],
                             int64_t *come)
@@ -191,7 +193,8 @@ int adapt_python_items_move(const epop_window_t *window, int64_t *count, const i
         made += !code;
     }
     if (!code)
-        code = MPIX_Adapt_items_move(window, count, destination, columns, column, append, &arrivals);
+        code =
+            MPIX_Adapt_items_move(window, count, destination, columns, column, append, &arrivals);
     free_types(column, made);
     free(column);
     *come = arrivals.count;
@@ -203,29 +206,32 @@ void adapt_python_free(void *items)
     free(items);
 }
 
-/* ---- rows and cells ---------------------------------------------------------------------------- */
+/* ---- rows and cells -------------------------------------------------------------------------- */
 
 /* Their first step: what is wrong on one process (error; NULL: nothing) is an error of all. */
-int adapt_python_agree(const epop_window_t *window, int is_cells, const char *function, const char *error)
+int adapt_python_agree(const epop_window_t *window, int is_cells, const char *function,
+                       const char *error)
 {
-    const struct adapt_proposal mine = {.kind = is_cells ? ADAPT_CALL_FORTRAN_CELLS : ADAPT_CALL_ROWS,.function =
+    const struct adapt_proposal mine = {.kind = is_cells ? ADAPT_CALL_FORTRAN_CELLS
+                                        : ADAPT_CALL_ROWS,.function =
             function,.error = error,.error_class = MPI_ERR_ARG,.chunk = adapt_exchange_chunk()
     };
     struct adapt_channel *channel;
     struct adapt_agreed agreed;
 
     int code = adapt_channel_open(window, &channel);
-    return code ? adapt_channel_failed(code, function, error) : adapt_agree_on_call(channel, &mine, &agreed);
+    return code ? adapt_channel_failed(code, function, error)
+        : adapt_agree_on_call(channel, &mine, &agreed);
 }
 
-/* ---- ghosts ------------------------------------------------------------------------------------ */
+/* ---- ghosts ---------------------------------------------------------------------------------- */
 
 /* Indices of `bytes` bytes, 4 or 8. */
-int adapt_python_ghosts_create(MPI_Fint comm, int bytes, int64_t rows, const void *global, int64_t entries,
-                               void *entry, MPIX_Ghosts *ghosts)
+int adapt_python_ghosts_create(MPI_Fint comm, int bytes, int64_t rows, const void *global,
+                               int64_t entries, void *entry, MPIX_Ghosts *ghosts)
 {
-    return MPIX_Ghosts_create(MPI_Comm_f2c(comm), bytes == 4 ? MPI_INT : MPI_INT64_T, rows, global, entries, entry,
-                              ghosts);
+    return MPIX_Ghosts_create(MPI_Comm_f2c(comm), bytes == 4 ? MPI_INT : MPI_INT64_T, rows, global,
+                              entries, entry, ghosts);
 }
 
 int adapt_python_ghosts_restore(MPIX_Ghosts ghosts, int bytes, int64_t entries, void *entry)

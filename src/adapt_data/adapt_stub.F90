@@ -1,5 +1,6 @@
-! What Fortran programs need of adaptations where MPI has none: with `use adapt_stub` beside `use mpi_f08` (or
-! `use mpi`) one source serves every MPI.  With an MPI that has adaptations the module is empty.  See adapt_stub.h.
+! What Fortran programs need of adaptations where MPI has none: with `use adapt_stub` beside `use
+! mpi_f08` (or `use mpi`) one source serves every MPI.  With an MPI that has adaptations the module
+! is empty.  See adapt_stub.h.
 
 module adapt_stub
   implicit none

@@ -1,8 +1,10 @@
 /*
- * The operations of adaptations for an MPI that has none: the world never changes, a probe is always false, and a
- * program needs no #ifdef.  adapt_window.h includes it where MPI's own header has no MPI_ADAPT_TRUE.
+ * The operations of adaptations for an MPI that has none: the world never changes, a probe is
+ * always false, and a program needs no #ifdef.  adapt_window.h includes it where MPI's own header
+ * has no MPI_ADAPT_TRUE.
  *
- * libadapt_data is compiled for that MPI from the same sources (doc/user/data.md, "With another MPI").
+ * libadapt_data is compiled for that MPI from the same sources (doc/user/data.md, "With another
+ * MPI").
  */
 
 #ifndef ADAPT_STUB_H_INCLUDED
@@ -68,11 +70,12 @@ static inline int MPIX_Adapt_sizes(const char *rule)
     return MPI_SUCCESS;
 }
 
-/* ---- of MPI 4, for older ones ----------------------------------------------------------------- */
+/* ---- of MPI 4, for older ones ---------------------------------------------------------------- */
 
 #if MPI_VERSION < 4
 /* Of types that are stored without gaps, in several messages where one has not enough numbers. */
-static inline int adapt_stub_bcast(void *buffer, int64_t count, MPI_Datatype type, int root, MPI_Comm comm)
+static inline int adapt_stub_bcast(void *buffer, int64_t count, MPI_Datatype type, int root,
+                                   MPI_Comm comm)
 {
     MPI_Aint lb, extent;
     int code = MPI_Type_get_extent(type, &lb, &extent);

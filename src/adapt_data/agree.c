@@ -1,12 +1,12 @@
 /*
- * Before anything moves all processes of the window compute their schedules and take the memory for the new parts.
- * Then they exchange the result, and whether they have registered the same: it works for all of them or for none.
- * SPEC-epop D2, D3, F1.
+ * Before anything moves all processes of the window compute their schedules and take the memory for
+ * the new parts.  Then they exchange the result, and whether they have registered the same: it
+ * works for all of them or for none.  SPEC-epop D2, D3, F1.
  *
- * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes know (the facts:
- * positions and lengths) these are sent after it, and there is a second one.  The differing part is searched for when
- * it is known that something does: registrations, and what the functions of `user` and `irregular` layouts have
- * returned.
+ * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes
+ * know (the facts: positions and lengths) these are sent after it, and there is a second one.  The
+ * differing part is searched for when it is known that something does: registrations, and what the
+ * functions of `user` and `irregular` layouts have returned.
  */
 
 #include "agree_terms.h"
@@ -54,7 +54,7 @@ static int processes(const struct adapt_agree_call *call)
     return call->window->old_size + call->window->joining;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------ */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static bool are_facts(const struct adapt_agree_call *call)
 {
@@ -93,11 +93,12 @@ static int report_facts(const struct adapt_agree_call *call, int k)
     if (!has_positions(array))
         return MPI_Allgather(&mine, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, all);
     for (int position = 0; !is_joining(call) && position < call->roles.old_size; position++)
-        facts[position] = array->now.rank_of_position ? array->now.rank_of_position[position] : position;
+        facts[position] =
+            array->now.rank_of_position ? array->now.rank_of_position[position] : position;
     return MPI_Bcast(facts, call->roles.old_size, MPI_INT64_T, 0, all);
 }
 
-/* ---- schedules -------------------------------------------------------------------------------- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 static const char *make_old(const struct adapt_agree_call *call, int k)
 {
@@ -159,8 +160,8 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
     return error;
 }
 
-/* A part that is the beginning of the old one needs no other memory: it is unchanged, or becomes shorter, which
- * malloc's memory can. */
+/* A part that is the beginning of the old one needs no other memory: it is unchanged, or becomes
+ * shorter, which malloc's memory can. */
 static bool stays_where_it_is(const struct adapt_array *array)
 {
     const struct adapt_schedule *schedule = &array->schedule;
@@ -189,7 +190,8 @@ static const char *make_part(struct adapt_array *array)
 static const char *prepare(const struct adapt_agree_call *call, int k, bool capacity, bool check)
 {
     struct adapt_array *array = call->data->arrays[k];
-    const char *error = array->moved_in == adapt_channel_window() ? "it has moved in this window already" :
+    const char *error = array->moved_in == adapt_channel_window()
+        ? "it has moved in this window already" :
         make_old(call, k);
 
     if (!error)
@@ -210,7 +212,7 @@ static const char *prepare(const struct adapt_agree_call *call, int k, bool capa
     return error;
 }
 
-/* ---- agreement -------------------------------------------------------------------------------- */
+/* ---- agreement ------------------------------------------------------------------------------- */
 
 /* The worst verdict of all processes, and whether they mean the same. */
 static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
@@ -238,7 +240,7 @@ static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
     return agreed.terms_differ ? adapt_arrays_refuse(call) : MPI_SUCCESS;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
                            int **process_of_new)
@@ -264,9 +266,10 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
     return NULL;
 }
 
-/* Calls with or without facts, as long as nothing is wrong.  Memory that is too short may follow from terms that
- * differ, so the terms of all arrays are made nevertheless. */
-static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool capacity, struct verdict *verdict)
+/* Calls with or without facts, as long as nothing is wrong.  Memory that is too short may follow
+ * from terms that differ, so the terms of all arrays are made nevertheless. */
+static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool capacity,
+                        struct verdict *verdict)
 {
     for (int k = call->first; call->data && k < call->end; k++) {
         if (verdict->text && !adapt_allocated_is_reason(verdict->text))
@@ -308,7 +311,8 @@ static void set_chunks(const struct adapt_agree_call *call)
 {
     for (int k = call->first; k < call->end; k++) {
         struct adapt_array *array = call->data->arrays[k];
-        int64_t chunk = array->element.size > 0 ? call->chunk_bytes / array->element.size : INT32_MAX;
+        int64_t chunk =
+            array->element.size > 0 ? call->chunk_bytes / array->element.size : INT32_MAX;
         if (!array->is_started)
             array->transfer.chunk = chunk < 1 ? 1 : chunk < INT32_MAX ? chunk : INT32_MAX;
     }
@@ -317,7 +321,8 @@ static void set_chunks(const struct adapt_agree_call *call)
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,
                 enum adapt_call_kind kind, const char *error, const char *caller)
 {
-    struct adapt_agree_call call = {.data = data,.window = window,.kind = kind,.function = caller,.first = first,
+    struct adapt_agree_call call = {.data = data,.window = window,.kind = kind,.function = caller,
+                                    .first = first,
         .end = end,.chunk_bytes = adapt_exchange_chunk()
     };
 

@@ -8,11 +8,12 @@
 #include "distribution.h"
 #include "failure.h"
 
-/* ---- what is registered ------------------------------------------------------------------------ */
+/* ---- what is registered ---------------------------------------------------------------------- */
 
 static const char *name_of_kind(int kind)
 {
-    static const char *const names[] = { "?", "block", "block_free", "block_cyclic", "grid", "irregular",
+    static const char *const names[] =
+        { "?", "block", "block_free", "block_cyclic", "grid", "irregular",
         "user", "same", "a shared variable"
     };
 
@@ -27,7 +28,8 @@ static int64_t signature_of(const struct adapt_array *array)
         array->memory.grow != NULL
     };
 
-    return adapt_mix_all(adapt_mix_text(0, array->name), numbers, sizeof(numbers) / sizeof(*numbers));
+    return adapt_mix_all(adapt_mix_text(0, array->name), numbers,
+                         sizeof(numbers) / sizeof(*numbers));
 }
 
 static void describe(const struct adapt_array *array, bool is_moved, char text[AGREEMENT_TEXT])
@@ -36,14 +38,15 @@ static void describe(const struct adapt_array *array, bool is_moved, char text[A
     char numbers[80] = "";
 
     if (layout->kind == ADAPT_LAYOUT_GRID)
-        snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->rows, layout->columns);
+        snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->rows,
+                 layout->columns);
     else if (layout->kind == ADAPT_LAYOUT_BLOCK_CYCLIC)
         snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->n, layout->block);
     else if (layout->n >= 0)
         snprintf(numbers, sizeof(numbers), "(%" PRId64 ")", layout->n);
     if (layout->kind == ADAPT_LAYOUT_SHARED)
-        snprintf(text, AGREEMENT_TEXT, "'%.100s' is a shared variable of %" PRId64 " bytes", array->name,
-                 layout->n * array->element.size);
+        snprintf(text, AGREEMENT_TEXT, "'%.100s' is a shared variable of %" PRId64 " bytes",
+                 array->name, layout->n * array->element.size);
     else
         snprintf(text, AGREEMENT_TEXT, "'%.100s' is %s%s of %d bytes each%s%s", array->name,
                  name_of_kind(layout->kind), numbers, array->element.size,
@@ -99,14 +102,15 @@ int64_t adapt_arrays_terms(const struct adapt_agree_call *call)
     return hash;
 }
 
-/* ---- differences ------------------------------------------------------------------------------ */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 /* Fails if registrations differ; *found: they do. */
 static int refuse_registrations(const struct adapt_agree_call *call, bool *found)
 {
     enum { COUNT, FIRST, END, HEAD, EACH = 2 };
     const MPIX_Adapt_data data = call->data;
-    int64_t numbers[HEAD + EACH * ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end }, index;
+    int64_t numbers[HEAD + EACH * ADAPT_ARRAYS_MAX] =
+        { data->count, call->first, call->end }, index;
     char text[AGREEMENT_TEXT], what[40];
 
     for (int k = 0; k < data->count; k++) {
@@ -121,7 +125,8 @@ static int refuse_registrations(const struct adapt_agree_call *call, bool *found
                      data->arrays[call->first]->name);
         else
             snprintf(text, sizeof(text), "%d", call->end - call->first);
-        return adapt_refuse_difference(call->channel, call->function, "which arrays are moved", text);
+        return adapt_refuse_difference(call->channel, call->function, "which arrays are moved",
+                                       text);
     }
     if (!code)
         code = adapt_find_difference(call->channel, numbers + HEAD, EACH * data->count, &index);
@@ -149,7 +154,8 @@ static int refuse_pieces(const struct adapt_agree_call *call, const struct adapt
     const int64_t k = index / PIECE_NUMBERS;
     if (k < distribution->count)
         snprintf(text, sizeof(text), "elements [%" PRId64 ", %" PRId64 ") belong to rank %d",
-                 distribution->pieces[k].low, distribution->pieces[k].high, distribution->pieces[k].rank);
+                 distribution->pieces[k].low, distribution->pieces[k].high,
+                 distribution->pieces[k].rank);
     else
         snprintf(text, sizeof(text), "there are %" PRId64 " elements", distribution->n);
     snprintf(what, sizeof(what), "the layout of array '%.100s' for %d processes", array->name,
@@ -169,7 +175,8 @@ static int refuse_parts(const struct adapt_agree_call *call, bool *found)
     if (!*found)
         return code;
     adapt_parts_describe(call->data, text);
-    return adapt_refuse_difference(call->channel, call->function, "what is registered beside arrays", text);
+    return adapt_refuse_difference(call->channel, call->function,
+                                   "what is registered beside arrays", text);
 }
 
 int adapt_arrays_refuse(const struct adapt_agree_call *call)
@@ -188,6 +195,7 @@ int adapt_arrays_refuse(const struct adapt_agree_call *call)
         if (!code && !found)
             code = refuse_pieces(call, array, &array->coming, &found);
     }
-    return code || found ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in their arrays; nothing"
-                                             " has moved", call->function);
+    return code || found ? code : adapt_fail(MPI_ERR_ARG,
+                                  "%s: processes differ in their arrays; nothing" " has moved",
+                                  call->function);
 }

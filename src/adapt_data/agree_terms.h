@@ -1,6 +1,6 @@
 /*
- * The terms of a call that moves registered arrays (agree.c): what must be the same on all processes, and the error
- * where it is not.  Private to adapt_data.
+ * The terms of a call that moves registered arrays (agree.c): what must be the same on all
+ * processes, and the error where it is not.  Private to adapt_data.
  */
 
 #ifndef AGREE_TERMS_H_INCLUDED
@@ -28,7 +28,8 @@ static inline bool adapt_is_concerned(const struct adapt_agree_call *call, int a
     return array >= call->first && array < call->end && adapt_array_is_meant(call->data, array);
 }
 
-/* A hash of the arrays to move: their number, range and kinds.  It is the same on all processes if these are. */
+/* A hash of the arrays to move: their number, range and kinds.  It is the same on all processes if
+ * these are. */
 int64_t adapt_arrays_terms(const struct adapt_agree_call *call);
 /* The error of processes whose hashes differ.  Collective over the channel. */
 int adapt_arrays_refuse(const struct adapt_agree_call *call);

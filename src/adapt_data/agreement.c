@@ -10,7 +10,7 @@ static const char NOTHING_MOVED[] = "nothing has moved";
 
 #define MANY 512                /* numbers of a list that are compared at a time */
 
-/* ---- hashes ----------------------------------------------------------------------------------- */
+/* ---- hashes ---------------------------------------------------------------------------------- */
 
 int64_t adapt_mix(int64_t hash, int64_t number)
 {
@@ -34,7 +34,7 @@ int64_t adapt_mix_text(int64_t hash, const char *text)
     return adapt_mix(hash, 0);
 }
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const char *role_of(const struct adapt_channel *channel, int process, int *number)
 {
@@ -44,18 +44,21 @@ static const char *role_of(const struct adapt_channel *channel, int process, int
     return is_old ? "old rank" : "joining process";
 }
 
-static void append(char *message, size_t capacity, const char *text, int more, const char *role, int number)
+static void append(char *message, size_t capacity, const char *text, int more, const char *role,
+                   int number)
 {
     const size_t length = strlen(message);
 
     if (more > 0)
-        snprintf(message + length, capacity - length, "%s on %s %d and %d more", text, role, number, more);
+        snprintf(message + length, capacity - length, "%s on %s %d and %d more", text, role, number,
+                 more);
     else
         snprintf(message + length, capacity - length, "%s on %s %d", text, role, number);
 }
 
 /* The text of process 0 and of the first one with another text, and who else has which. */
-static int list_texts(struct adapt_channel *channel, const char *text, char *message, size_t capacity)
+static int list_texts(struct adapt_channel *channel, const char *text, char *message,
+                      size_t capacity)
 {
     char first[AGREEMENT_TEXT], second[AGREEMENT_TEXT];
     int rank, processes, other, counts[2], number;
@@ -92,8 +95,9 @@ int adapt_refuse_difference(struct adapt_channel *channel, const char *function,
     char message[3 * AGREEMENT_TEXT] = "";
 
     int code = list_texts(channel, text, message, sizeof(message));
-    return code ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in %s: %s; nothing has moved",
-                                    function, what, message);
+    return code ? code : adapt_fail(MPI_ERR_ARG,
+                                    "%s: processes differ in %s: %s; nothing has moved", function,
+                                    what, message);
 }
 
 static int refuse_calls(struct adapt_channel *channel, const struct adapt_proposal *mine)
@@ -105,14 +109,17 @@ static int refuse_calls(struct adapt_channel *channel, const struct adapt_propos
     else
         snprintf(text, sizeof(text), "%s", adapt_called(mine->function));
     int code = list_texts(channel, text, message, sizeof(message));
-    return code ? code : adapt_fail(MPI_ERR_ARG, "%s: processes are in different calls: %s; %s.  All"
-                                    " processes of a window, those that join too, make the same calls in the"
+    return code ? code : adapt_fail(MPI_ERR_ARG,
+                                    "%s: processes are in different calls: %s; %s.  All"
+                                    " processes of a window, those that join too, make the same "
+                                    "calls in the"
                                     " same order", mine->function, message, NOTHING_MOVED);
 }
 
 enum { LEVEL_NO_MEMORY = 1, LEVEL_WEAK, LEVEL_WRONG };
 
-/* Greater is worse: wrong use before lack of memory, then the lowest order, then the lowest process. */
+/* Greater is worse: wrong use before lack of memory, then the lowest order, then the lowest
+ * process. */
 static int64_t severity(const struct adapt_channel *channel, const struct adapt_proposal *mine)
 {
     int rank;
@@ -120,13 +127,15 @@ static int64_t severity(const struct adapt_channel *channel, const struct adapt_
     if (!mine->error)
         return 0;
     MPI_Comm_rank(channel->all, &rank);
-    const int level = mine->error_class == MPI_ERR_NO_MEM ? LEVEL_NO_MEMORY : mine->is_weak ? LEVEL_WEAK : LEVEL_WRONG;
+    const int level = mine->error_class == MPI_ERR_NO_MEM ? LEVEL_NO_MEMORY : mine->is_weak
+        ? LEVEL_WEAK : LEVEL_WRONG;
     return (int64_t) level << 48 |
         (int64_t) (0xffff - (mine->order & 0xffff)) << 32 | (INT32_MAX - rank);
 }
 
 /* The error of one process, on all. */
-static int refuse_worst(struct adapt_channel *channel, const struct adapt_proposal *mine, int64_t worst)
+static int refuse_worst(struct adapt_channel *channel, const struct adapt_proposal *mine,
+                        int64_t worst)
 {
     const int process = INT32_MAX - (int) (worst & INT32_MAX);
     char text[AGREEMENT_TEXT];
@@ -140,7 +149,7 @@ static int refuse_worst(struct adapt_channel *channel, const struct adapt_propos
                                     mine->moved ? mine->moved : NOTHING_MOVED);
 }
 
-/* ---- the agreement ---------------------------------------------------------------------------- */
+/* ---- the agreement --------------------------------------------------------------------------- */
 
 int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_proposal *mine,
                         struct adapt_agreed *agreed)

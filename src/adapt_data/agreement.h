@@ -1,11 +1,11 @@
 /*
- * The first step of every collective function of the library.  One reduction of fixed size carries which
- * function each process is in, the worst error that a process has found in its arguments, and a hash of
- * all that must be the same everywhere.  So each function works on all processes or fails on all, also
- * where processes call different functions.  SPEC-epop D3, F1.
+ * The first step of every collective function of the library.  One reduction of fixed size carries
+ * which function each process is in, the worst error that a process has found in its arguments, and
+ * a hash of all that must be the same everywhere.  So each function works on all processes or fails
+ * on all, also where processes call different functions.  SPEC-epop D3, F1.
  *
- * Errors name processes by their role: old rank 3, joining process 0.  Their memory is of fixed size,
- * so it cannot be missing.
+ * Errors name processes by their role: old rank 3, joining process 0.  Their memory is of fixed
+ * size, so it cannot be missing.
  *
  * State: none of its own; collective over the processes of the channel.
  */
@@ -62,13 +62,13 @@ struct adapt_agreed {
 int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_proposal *mine,
                         struct adapt_agreed *agreed);
 
-/* Fails: "FUNCTION: processes differ in WHAT: ... on old rank 0 and 2 more, ... on joining process 0".
- * text: what this process has. */
+/* Fails: "FUNCTION: processes differ in WHAT: ... on old rank 0 and 2 more, ... on joining process
+ * 0".  text: what this process has. */
 int adapt_refuse_difference(struct adapt_channel *channel, const char *function, const char *what,
                             const char *text);
 
-/* The first index where a list differs from that of process 0 on some process; -1: nowhere.  The same on all
- * processes.  An MPI error. */
+/* The first index where a list differs from that of process 0 on some process; -1: nowhere.  The
+ * same on all processes.  An MPI error. */
 int adapt_find_difference(struct adapt_channel *channel, const int64_t numbers[], int64_t count,
                           int64_t *index);
 

@@ -11,7 +11,8 @@
 #endif
 
 static char too_short[300];
-static const char no_address[] = "its address is none that malloc has returned, but the library frees it: give that of"
+static const char no_address[] =
+    "its address is none that malloc has returned, but the library frees it: give that of"
     " the whole memory, or memory of the program's own (MPIX_Adapt_memory)";
 
 bool adapt_allocated_is_reason(const char *text)
@@ -28,16 +29,18 @@ const char *adapt_allocated(const void *address, int64_t count, MPI_Datatype ele
         return NULL;
     if ((uintptr_t) address % _Alignof(max_align_t))
         return no_address;
-    if (MPI_Type_get_extent(element, &lb, &extent) || MPI_Type_get_true_extent(element, &true_lb, &true_extent))
+    if (MPI_Type_get_extent(element, &lb, &extent) ||
+        MPI_Type_get_true_extent(element, &true_lb, &true_extent))
         return NULL;
     /* the last element may end before its extent does */
-    const int64_t there = (int64_t) malloc_usable_size((void *) address), last = true_lb + true_extent;
+    const int64_t there = (int64_t) malloc_usable_size((void *) address), last =
+        true_lb + true_extent;
     if (extent <= 0 || last <= 0 || (there >= last && (there - last) / extent >= count - 1))
         return NULL;
     snprintf(too_short, sizeof(too_short),
              "its memory has %" PRId64 " bytes, but %" PRId64 " elements of %lld bytes lie in"
-             " it: their number, their type, or ghost layers are not those that the program has allocated", there,
-             count, (long long) extent);
+             " it: their number, their type, or ghost layers are not those that the program has "
+             "allocated", there, count, (long long) extent);
     return too_short;
 #else
     (void) address, (void) count, (void) element;

@@ -1,4 +1,5 @@
-/* Memory of malloc that is shorter than what lies in it by its registration.  Private to adapt_data. */
+/* Memory of malloc that is shorter than what lies in it by its registration.  Private to
+ * adapt_data. */
 
 #ifndef ALLOCATED_H_INCLUDED
 #define ALLOCATED_H_INCLUDED
@@ -7,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Why memory that the library will free cannot be what malloc has returned for `count` of these elements; NULL: nothing
- * is known against it.  The text is valid until the next call. */
+/* Why memory that the library will free cannot be what malloc has returned for `count` of these
+ * elements; NULL: nothing is known against it.  The text is valid until the next call. */
 const char *adapt_allocated(const void *address, int64_t count, MPI_Datatype element);
 /* Whether this is a text of it. */
 bool adapt_allocated_is_reason(const char *text);

@@ -1,4 +1,5 @@
-/* Boxes and fields: registration for MPIX_Adapt_window (adapt_boxes.h), lists, checks and memory (box_fields.h). */
+/* Boxes and fields: registration for MPIX_Adapt_window (adapt_boxes.h), lists, checks and memory
+ * (box_fields.h). */
 
 #include "box_fields.h"
 
@@ -7,7 +8,7 @@
 #include "data.h"
 #include "failure.h"
 
-/* ---- registered fields ------------------------------------------------------------------------ */
+/* ---- registered fields ----------------------------------------------------------------------- */
 
 struct registered {
     struct adapt_part part;
@@ -46,12 +47,15 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
     static const char function[] = "MPIX_Adapt_data_boxes";
 
     if (!boxes || count < 1 || !fields || axes < 1 || axes > BOX_AXES)
-        return adapt_fail(MPI_ERR_ARG, "%s: boxes or fields is NULL, there is no field, or the number of axes"
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: boxes or fields is NULL, there is no field, or the number of axes"
                           " is not 1, 2 or 3", function);
     for (int f = 0; f < count; f++)
         if (fields[f].parts && adapt_data_registered(data, fields[f].parts))
-            return adapt_fail(MPI_ERR_ARG, "%s: field '%s': its parts are registered already, as '%s'", function,
-                              fields[f].name ? fields[f].name : "NULL", adapt_data_registered(data, fields[f].parts));
+            return adapt_fail(MPI_ERR_ARG,
+                              "%s: field '%s': its parts are registered already, as '%s'", function,
+                              fields[f].name ? fields[f].name : "NULL",
+                                  adapt_data_registered(data, fields[f].parts));
     struct registered *made = calloc(1, sizeof(*made));
     MPIX_Field *copies = malloc((size_t) count * sizeof(*copies));
     if (!made || !copies) {
@@ -60,14 +64,16 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
         return adapt_data_take(data, NULL, "", function);
     }
     memcpy(copies, fields, (size_t) count * sizeof(*copies));
-    *made = (struct registered) {.part = {.kind = ADAPT_PART_BOXES,.move = move_registered,.has = has_address,
-                 .release = release_registered},.axes = axes,.count = count,.boxes = boxes,.state = state,
+    *made = (struct registered) {.part = {.kind = ADAPT_PART_BOXES,.move = move_registered,
+                                          .has = has_address,
+                 .release = release_registered},.axes = axes,.count = count,.boxes = boxes,
+                     .state = state,
         .fields = copies
     };
     return adapt_data_take(data, &made->part, fields[0].name, function);
 }
 
-/* ---- of a move ---------------------------------------------------------------------------------- */
+/* ---- of a move ------------------------------------------------------------------------------- */
 
 const char *adapt_list_boxes(struct adapt_boxes *listed, int size, MPIX_Boxes *boxes, void *state)
 {
@@ -87,7 +93,8 @@ const char *adapt_list_boxes(struct adapt_boxes *listed, int size, MPIX_Boxes *b
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < size; rank++) {
         int count = (int) (listed->first[rank + 1] - listed->first[rank]);
-        if (boxes(rank, size, count, (MPIX_Box *) & listed->boxes[listed->first[rank]], state) != count)
+        if (boxes(rank, size, count, (MPIX_Box *) & listed->boxes[listed->first[rank]], state) !=
+            count)
             return "the function of boxes does not say the same twice";
     }
     return NULL;
@@ -114,7 +121,8 @@ const char *adapt_field_check(const MPIX_Field *field, int axes)
     MPI_Type_get_extent(field->element, &lb, &extent);
     MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
     if (!field->memory && (true_lb < 0 || extent < 0))
-        return "an element has data before its address, or a negative extent: that needs memory of the"
+        return "an element has data before its address, or a negative extent: that needs memory of "
+               "the"
             " program's own (MPIX_Adapt_memory), or a datatype that is resized";
     return NULL;
 }

@@ -1,4 +1,5 @@
-/* Boxes and fields of a move: the boxes of all ranks, checks and memory of fields.  Private to adapt_data. */
+/* Boxes and fields of a move: the boxes of all ranks, checks and memory of fields.  Private to
+ * adapt_data. */
 
 #ifndef BOX_FIELDS_H_INCLUDED
 #define BOX_FIELDS_H_INCLUDED
@@ -6,7 +7,8 @@
 #include "adapt_boxes.h"
 #include "box_schedule.h"
 
-/* The boxes of all ranks of a world, from the program's function.  A text: what is wrong; NULL: nothing. */
+/* The boxes of all ranks of a world, from the program's function.  A text: what is wrong; NULL:
+ * nothing. */
 const char *adapt_list_boxes(struct adapt_boxes *list, int size, MPIX_Boxes *boxes, void *state);
 /* Likewise: a field for boxes of so many axes. */
 const char *adapt_field_check(const MPIX_Field *field, int axes);
@@ -14,7 +16,7 @@ const char *adapt_field_check(const MPIX_Field *field, int axes);
 void *adapt_field_grow(const MPIX_Field *field, int64_t count);
 void adapt_field_release(const MPIX_Field *field, void *part);
 /* MPIX_Adapt_boxes_move with one state of `boxes` for the old world and one for the new one. */
-int adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *old_state, void *new_state,
-                     int count, const MPIX_Field fields[]);
+int adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *old_state,
+                     void *new_state, int count, const MPIX_Field fields[]);
 
 #endif /* BOX_FIELDS_H_INCLUDED */

@@ -6,7 +6,7 @@
 #include "box_schedule.h"
 #include "distribution.h"
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 static MPIX_Box box_of(int axes, const int64_t low[], const int64_t high[], int64_t more)
 {
@@ -43,7 +43,7 @@ int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state)
     return 1;
 }
 
-/* ---- grids ------------------------------------------------------------------------------------ */
+/* ---- grids ----------------------------------------------------------------------------------- */
 
 int MPIX_Boxes_grid_coordinates(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
                                 int coordinates[MPIX_BOX_AXES])
@@ -76,8 +76,9 @@ static int64_t begin_in(const MPIX_Grid *grid, int axis, int parts, int index)
 {
     const int64_t cells = grid->domain.high[axis] - grid->domain.low[axis], rest = cells % parts;
 
-    return grid->domain.low[axis] + (!grid->remainder_first ? adapt_block_begin(cells, parts, index) :
-                                     index * (cells / parts) + (index < rest ? index : rest));
+    return grid->domain.low[axis] +
+        (!grid->remainder_first ? adapt_block_begin(cells, parts, index) : index * (cells / parts) +
+         (index < rest ? index : rest));
 }
 
 int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state)
@@ -88,8 +89,10 @@ int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state)
     if (MPIX_Boxes_grid_coordinates(grid, rank, size, parts, coordinates))
         return -1;
     for (int axis = 0; max > 0 && axis < BOX_AXES; axis++) {
-        boxes[0].low[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], coordinates[axis]) : 0;
-        boxes[0].high[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], coordinates[axis] + 1) : 1;
+        boxes[0].low[axis] =
+            axis < grid->axes ? begin_in(grid, axis, parts[axis], coordinates[axis]) : 0;
+        boxes[0].high[axis] =
+            axis < grid->axes ? begin_in(grid, axis, parts[axis], coordinates[axis] + 1) : 1;
     }
     return 1;
 }
@@ -98,7 +101,8 @@ int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axi
 {
     int parts[BOX_AXES], coordinates[BOX_AXES], found = 0;
 
-    if (axis < 0 || axis >= grid->axes || MPIX_Boxes_grid_coordinates(grid, rank, size, parts, coordinates))
+    if (axis < 0 || axis >= grid->axes ||
+        MPIX_Boxes_grid_coordinates(grid, rank, size, parts, coordinates))
         return MPI_PROC_NULL;
     int64_t at = (int64_t) coordinates[axis] + steps;
     if (!grid->periodic[axis] && (at < 0 || at >= parts[axis]))
@@ -111,7 +115,7 @@ int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axi
     return found;
 }
 
-/* ---- fields ----------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
                            int64_t extents[MPIX_BOX_AXES])

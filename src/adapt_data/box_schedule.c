@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 int64_t adapt_box_values(const struct adapt_box *box)
 {
@@ -67,7 +67,7 @@ const char *adapt_boxes_check(const struct adapt_boxes *boxes, int rank)
     return NULL;
 }
 
-/* ---- even cuts -------------------------------------------------------------------------------- */
+/* ---- even cuts ------------------------------------------------------------------------------- */
 
 void adapt_box_parts(const struct adapt_box *domain, int size, int parts[BOX_AXES])
 {
@@ -110,7 +110,7 @@ struct adapt_box adapt_box_even(const struct adapt_box *domain, int size, int ra
     return box;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static const char *add(struct adapt_box_list *list, const struct adapt_box_piece *piece)
 {
@@ -126,7 +126,8 @@ static const char *add(struct adapt_box_list *list, const struct adapt_box_piece
     return NULL;
 }
 
-/* Adds a piece in slices along its longest axis, of at most `limit` values if a layer is not more. */
+/* Adds a piece in slices along its longest axis, of at most `limit` values if a layer is not
+ * more. */
 static const char *add_slices(struct adapt_box_list *list, struct adapt_box_piece piece,
                               int64_t limit)
 {
@@ -149,7 +150,8 @@ static const char *add_slices(struct adapt_box_list *list, struct adapt_box_piec
     return error;
 }
 
-/* Splits every region of `from` into what is in `box`, added to `inside`, and the rest, which stays. */
+/* Splits every region of `from` into what is in `box`, added to `inside`, and the rest, which
+ * stays. */
 static const char *cut(struct adapt_box_list *from, const struct adapt_box *box,
                        struct adapt_box_list *inside)
 {
@@ -188,7 +190,7 @@ static const char *cut(struct adapt_box_list *from, const struct adapt_box *box,
     return error;
 }
 
-/* ---- one new box ------------------------------------------------------------------------------ */
+/* ---- one new box ----------------------------------------------------------------------------- */
 
 struct making {
     struct adapt_box_schedule *made;
@@ -199,7 +201,8 @@ struct making {
     int process;                /* this one */
 };
 
-/* Takes what the old boxes of `rank` have out of `wanted`, for the new box `piece` of `receiver`. */
+/* Takes what the old boxes of `rank` have out of `wanted`, for the new box `piece` of
+ * `receiver`. */
 static const char *take_from(const struct making *making, int rank, int receiver,
                              struct adapt_box_piece piece, struct adapt_box_list *wanted)
 {
@@ -207,7 +210,8 @@ static const char *take_from(const struct making *making, int rank, int receiver
     struct adapt_box_list found = { NULL, 0, 0 };
     const char *error = NULL;
 
-    for (int64_t k = old->first[rank]; !error && wanted->count > 0 && k < old->first[rank + 1]; k++) {
+    for (int64_t k = old->first[rank]; !error && wanted->count > 0 && k < old->first[rank + 1];
+         k++) {
         struct adapt_box values = values_of(&old->boxes[k], making->nodes);
         found.count = 0;
         error = cut(wanted, &values, &found);
@@ -230,8 +234,8 @@ static const char *take_from(const struct making *making, int rank, int receiver
     return error;
 }
 
-/* Where the values of a new box come from: its process, then the lowest old rank that has them.  All
- * that call it find the same. */
+/* Where the values of a new box come from: its process, then the lowest old rank that has them.
+ * All that call it find the same. */
 static const char *find_sources(const struct making *making, int receiver, int new_box,
                                 const struct adapt_box *box)
 {
@@ -266,7 +270,7 @@ static bool touches(const struct making *making, int rank, const struct adapt_bo
     return false;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* qsort is not stable: the number of a piece in its list is its last key. */
 struct sorted {
@@ -294,8 +298,9 @@ static const char *sort(struct adapt_box_list *list, int process, bool sends, in
         return ADAPT_NO_MEMORY;
     }
     for (int64_t k = 0; k < list->count; k++) {
-        int distance = sends ? list->pieces[k].process - process : process - list->pieces[k].process;
-        order[k] = (struct sorted) {distance < 0 ? distance + processes : distance, k};
+        int distance =
+            sends ? list->pieces[k].process - process : process - list->pieces[k].process;
+        order[k] = (struct sorted) { distance < 0 ? distance + processes : distance, k };
     }
     if (list->count > 0)
         qsort(order, (size_t) list->count, sizeof(*order), by_distance);

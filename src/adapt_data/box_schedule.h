@@ -1,6 +1,6 @@
 /*
- * The parts of boxes that one process sends, receives and retains.  Pure: no MPI, no state but its own.
- * SPEC-epop V1.
+ * The parts of boxes that one process sends, receives and retains.  Pure: no MPI, no state but its
+ * own.  SPEC-epop V1.
  *
  * Processes of the window have one number each, as in schedule.h.
  */
@@ -40,8 +40,8 @@ struct adapt_box_schedule {
     struct adapt_box_list send, receive, keep;
 };
 
-/* Of a field: nodes as in MPIX_Field.  limit: values of a piece at most (of one layer, if that is more).
- * A text is what is wrong. */
+/* Of a field: nodes as in MPIX_Field.  limit: values of a piece at most (of one layer, if that is
+ * more).  A text is what is wrong. */
 const char *adapt_box_schedule_make(struct adapt_box_schedule *made, const struct adapt_boxes *old,
                                     const struct adapt_boxes *coming,
                                     const struct adapt_roles *roles, const int nodes[BOX_AXES],

@@ -99,8 +99,9 @@ std::set<Point> values_of(const adapt_boxes &world, int rank, const int nodes[3]
     return values;
 }
 
-/* Both ends have the same messages in the same order; each value that a process wants comes once, from
- * one who had it, and only if it did not have it itself.  Returns how many values went over the wire. */
+/* Both ends have the same messages in the same order; each value that a process wants comes once,
+ * from one who had it, and only if it did not have it itself.  Returns how many values went over
+ * the wire. */
 int64_t move(World &from, World &to, const Window &window, const int nodes[3], int64_t limit)
 {
     adapt_boxes old = from.view(), coming = to.view();
@@ -224,7 +225,8 @@ TEST(AdaptBoxes, V1_nodes_tiles_and_chunks)
         Window window(p, leaving, joining);
         const unsigned seed = unsigned(random());
         World from = round % 2 ? tiles(domain, 12, p, seed) : even(domain, p);
-        World to = round % 3 ? tiles(domain, 12, window.new_size, seed + 1) : even(domain, window.new_size);
+        World to = round % 3 ? tiles(domain, 12, window.new_size, seed + 1)
+                             : even(domain, window.new_size);
         SCOPED_TRACE(round);
         move(from, to, window, nodes, 1 + int64_t(random() % 60));
     }

@@ -13,8 +13,8 @@ void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t c
     *text = '\0';
     for (int axis = 0; axis < axes; axis++) {
         const size_t length = strlen(text);
-        snprintf(text + length, capacity - length, "%s[%" PRId64 ", %" PRId64 ")", axis ? " x " : "",
-                 box->low[axis], box->high[axis]);
+        snprintf(text + length, capacity - length, "%s[%" PRId64 ", %" PRId64 ")",
+                 axis ? " x " : "", box->low[axis], box->high[axis]);
     }
 }
 
@@ -66,7 +66,8 @@ static int refuse_fields(const struct adapt_box_terms *terms, bool *found)
     *found = !code && index >= 0;
     if (*found) {
         snprintf(text, sizeof(text), "%d on %d axes", terms->count, terms->axes);
-        return adapt_refuse_difference(terms->channel, terms->function, "the number of fields", text);
+        return adapt_refuse_difference(terms->channel, terms->function, "the number of fields",
+                                       text);
     }
     for (int f = 0; !code && !*found && f < terms->count; f++) {
         const MPIX_Field *field = &terms->fields[f];
@@ -85,7 +86,8 @@ static int refuse_fields(const struct adapt_box_terms *terms, bool *found)
 }
 
 /* Fails if the boxes of one world differ; *found: they do. */
-static int refuse_boxes(const struct adapt_box_terms *terms, const struct adapt_boxes *boxes, bool *found)
+static int refuse_boxes(const struct adapt_box_terms *terms, const struct adapt_boxes *boxes,
+                        bool *found)
 {
     struct adapt_channel *channel = terms->channel;
     char text[AGREEMENT_TEXT], box[200];
@@ -123,6 +125,7 @@ int adapt_box_terms_refuse(const struct adapt_box_terms *terms)
         code = refuse_boxes(terms, terms->old, &found);
     if (!code && !found)
         code = refuse_boxes(terms, terms->coming, &found);
-    return code || found ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in the boxes; nothing has"
-                                             " moved", terms->function);
+    return code || found ? code : adapt_fail(MPI_ERR_ARG,
+                                  "%s: processes differ in the boxes; nothing has" " moved",
+                                  terms->function);
 }

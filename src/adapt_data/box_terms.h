@@ -1,6 +1,6 @@
 /*
- * The terms of a move of fields on boxes: what must be the same on all processes, and the error where it is not.
- * Private to adapt_data.
+ * The terms of a move of fields on boxes: what must be the same on all processes, and the error
+ * where it is not.  Private to adapt_data.
  */
 
 #ifndef BOX_TERMS_H_INCLUDED

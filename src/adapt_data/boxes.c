@@ -1,6 +1,6 @@
 /*
- * Moving the fields of adapt_boxes.h.  First all processes check boxes and fields, allocate memory and
- * agree on how that went; then each sends its pieces straight from the old arrays to the new
+ * Moving the fields of adapt_boxes.h.  First all processes check boxes and fields, allocate memory
+ * and agree on how that went; then each sends its pieces straight from the old arrays to the new
  * ones.  The communicator of all processes has the processes' numbers as ranks.
  */
 
@@ -54,15 +54,15 @@ static const struct adapt_box *own_box(const struct adapt_boxes *boxes, int rank
     return &boxes->boxes[boxes->first[rank] + k];
 }
 
-/* ---- preparation ------------------------------------------------------------------------------ */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 /* With the name of the field, in call->error. */
 static const char *name_field(struct call *call, int f, const char *error)
 {
     char text[AGREEMENT_TEXT];
 
-    snprintf(text, sizeof(text), "field '%.80s': %.220s", call->fields[f].name ? call->fields[f].name :
-             "NULL", error);
+    snprintf(text, sizeof(text), "field '%.80s': %.220s",
+             call->fields[f].name ? call->fields[f].name : "NULL", error);
     memcpy(call->error, text, sizeof(text));
     return call->error;
 }
@@ -80,8 +80,10 @@ static const char *check_memory(struct call *call, int f)
         if (adapt_channel_is_moved(field->parts[k], field->name))
             error = "it has moved in this window already";
         else if (!field->memory && !field->new_parts)
-            error = adapt_allocated(field->parts[k], MPIX_Field_extents(field, (const MPIX_Box *) box, extents),
-                                    field->element);
+            error =
+                adapt_allocated(field->parts[k],
+                                MPIX_Field_extents(field, (const MPIX_Box *) box, extents),
+                                field->element);
     }
     return error;
 }
@@ -96,7 +98,8 @@ static const char *check_field(struct call *call, int f)
     for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
         if (!field->parts[k] && adapt_box_values(own_box(&call->old, old_rank, k)) > 0) {
             adapt_write_box(own_box(&call->old, old_rank, k), call->axes, box, sizeof(box));
-            snprintf(text, sizeof(text), "part %d, of box %s, %.150s", k, box, adapt_misfit("is NULL"));
+            snprintf(text, sizeof(text), "part %d, of box %s, %.150s", k, box,
+                     adapt_misfit("is NULL"));
             error = text;
         }
     for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
@@ -146,7 +149,8 @@ static const char *make_parts(struct call *call, int f)
         return ADAPT_NO_MEMORY;
     for (int k = 0; k < count && call->fields[f].new_parts; k++) {
         call->fresh[f][k] = call->fields[f].new_parts[k];
-        if (!call->fresh[f][k] && adapt_box_values(own_box(&call->coming, call->window->new_rank, k)) > 0)
+        if (!call->fresh[f][k] &&
+            adapt_box_values(own_box(&call->coming, call->window->new_rank, k)) > 0)
             return name_field(call, f, "new_parts of a box is NULL");
     }
     for (int k = 0; k < count && !call->is_unchanged && !call->fields[f].new_parts; k++) {
@@ -185,7 +189,8 @@ static const char *read_boxes(struct call *call)
     if (!error)
         error = adapt_list_boxes(&call->old, call->window->old_size, call->boxes, call->state);
     if (!error)
-        error = adapt_list_boxes(&call->coming, call->window->new_size, call->boxes, call->new_state);
+        error =
+            adapt_list_boxes(&call->coming, call->window->new_size, call->boxes, call->new_state);
     for (int f = 0; !error && f < call->count; f++)
         error = check_field(call, f);
     if (!error)
@@ -209,8 +214,9 @@ static const char *prepare(struct call *call)
         MPI_Type_size(call->fields[f].element, &size);
         error = check_memory(call, f);
         if (!error)
-            error = adapt_box_schedule_make(&call->schedules[f], &call->old, &call->coming, &call->roles,
-                                        call->fields[f].nodes,
+            error =
+                adapt_box_schedule_make(&call->schedules[f], &call->old, &call->coming,
+                                        &call->roles, call->fields[f].nodes,
                                         size > 0 ? call->chunk / size : call->chunk);
         if (!error)
             error = make_parts(call, f);
@@ -220,13 +226,15 @@ static const char *prepare(struct call *call)
     return error;
 }
 
-/* ---- agreement -------------------------------------------------------------------------------- */
+/* ---- agreement ------------------------------------------------------------------------------- */
 
 /* It works on all processes or on none. */
 static int agree(struct call *call, const char *error)
 {
-    const struct adapt_box_terms terms = {.channel = call->motion.channel,.function = call->function,.axes = call->axes,
-        .count = call->count,.fields = call->copies ? call->fields : NULL,.old = &call->old,.coming = &call->coming
+    const struct adapt_box_terms terms = {.channel = call->motion.channel,
+                                          .function = call->function,.axes = call->axes,
+        .count = call->count,.fields = call->copies ? call->fields : NULL,.old = &call->old,
+            .coming = &call->coming
     };
     const struct adapt_proposal mine = {.kind = ADAPT_CALL_BOXES,.function = call->function,
         .object = call->copies && call->count > 0 ? call->fields[0].name : NULL,.error = error,
@@ -242,7 +250,7 @@ static int agree(struct call *call, const char *error)
     return code;
 }
 
-/* ---- moving ----------------------------------------------------------------------------------- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 /* A type for a region of a box as the field stores it. */
 static int make_type(const struct call *call, const MPIX_Field *field, const struct adapt_box *box,
@@ -382,7 +390,8 @@ static void set_moved(const struct call *call)
     for (int f = 0; f < call->count; f++) {
         const MPIX_Field *field = &call->fields[f];
         for (int k = 0; k < own_count(&call->coming, call->window->new_rank); k++)
-            adapt_channel_set_moved(field->new_parts ? field->new_parts[k] : field->parts[k], field->name);
+            adapt_channel_set_moved(field->new_parts ? field->new_parts[k] : field->parts[k],
+                                    field->name);
     }
 }
 
@@ -448,7 +457,8 @@ int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *bo
                            int count, const MPIX_Field fields[], MPIX_Adapt_motion *motion)
 {
     const struct call described = {.function = "MPIX_Adapt_boxes_start",.window = window,
-        .axes = axes,.boxes = boxes,.state = state,.new_state = state,.count = count,.fields = fields
+        .axes = axes,.boxes = boxes,.state = state,.new_state = state,.count = count,
+            .fields = fields
     };
 
     int code = start_or_refuse(&described, motion);
@@ -456,11 +466,12 @@ int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *bo
                                            count > 0 ? fields[0].name : "");
 }
 
-int adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *old_state, void *new_state,
-                     int count, const MPIX_Field fields[])
+int adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *old_state,
+                     void *new_state, int count, const MPIX_Field fields[])
 {
     const struct call described = {.function = "MPIX_Adapt_boxes_move",.window = window,
-        .axes = axes,.boxes = boxes,.state = old_state,.new_state = new_state,.count = count,.fields = fields
+        .axes = axes,.boxes = boxes,.state = old_state,.new_state = new_state,.count = count,
+            .fields = fields
     };
     MPIX_Adapt_motion motion;
 

@@ -1,6 +1,7 @@
 /*
- * Items in cells with gaps (adapt_items.h).  In the window they are copied, without the gaps, column by column, and
- * moved.  In the new world, after the program's function, they are put into the cells that are there then.
+ * Items in cells with gaps (adapt_items.h).  In the window they are copied, without the gaps,
+ * column by column, and moved.  In the new world, after the program's function, they are put into
+ * the cells that are there then.
  */
 
 #include "adapt_items.h"
@@ -41,7 +42,7 @@ static void clear_copies(struct registered *it)
     it->count = 0;
 }
 
-/* ---- in the window ---------------------------------------------------------------------------- */
+/* ---- in the window --------------------------------------------------------------------------- */
 
 static const char *count_items(struct registered *it)
 {
@@ -70,7 +71,8 @@ static void copy_column(const struct registered *it, int c, const int destinatio
     int64_t k = 0;
 
     for (int64_t cell = 0; cell < *it->cells.cells; cell++)
-        for (int64_t i = cell * it->cells.slots; i < cell * it->cells.slots + (*it->cells.count)[cell]; i++)
+        for (int64_t i = cell * it->cells.slots;
+             i < cell * it->cells.slots + (*it->cells.count)[cell]; i++)
             if (destination[k++] != MPI_PROC_NULL) {
                 memcpy(to, from + i * extent, (size_t) extent);
                 to += extent;
@@ -100,7 +102,8 @@ static const char *copy_items(struct registered *it, int new_size, int **destina
         return ADAPT_NO_MEMORY;
     for (int cell = 0; cell < *it->cells.cells; cell++)
         for (int j = 0; j < (*it->cells.count)[cell]; j++)
-            (*destination)[k++] = it->owner((int64_t) cell * it->cells.slots + j, new_size, it->state);
+            (*destination)[k++] =
+                it->owner((int64_t) cell * it->cells.slots + j, new_size, it->state);
     for (int c = 0; c < it->columns; c++) {
         it->copies[c] = malloc((size_t) (it->count * extent_of(it, c)) + 1);
         if (!it->copies[c])
@@ -124,7 +127,9 @@ static int move_cells(struct adapt_part *part, const epop_window_t *window)
         error = ADAPT_NO_MEMORY;
     else if (window->old_rank >= 0)
         error = copy_items(it, window->new_size, &destination);
-    int code = adapt_items_move(window, "MPIX_Adapt_window", error, &it->count, destination, it->columns, columns);
+    int code =
+        adapt_items_move(window, "MPIX_Adapt_window", error, &it->count, destination, it->columns,
+                         columns);
     free(destination);
     free(columns);
     if (code || window->new_rank < 0)
@@ -134,7 +139,7 @@ static int move_cells(struct adapt_part *part, const epop_window_t *window)
     return code;
 }
 
-/* ---- in the new world ------------------------------------------------------------------------- */
+/* ---- in the new world ------------------------------------------------------------------------ */
 
 static int put_items(struct adapt_part *part)
 {
@@ -147,12 +152,12 @@ static int put_items(struct adapt_part *part)
         failed = it->put(it->values, it->state);
     }
     clear_copies(it);
-    return failed ? adapt_fail(MPI_ERR_OTHER, "MPIX_Adapt_window: put of '%s' has failed; items are missing now",
-                               part->name) :
-        MPI_SUCCESS;
+    return failed ? adapt_fail(MPI_ERR_OTHER,
+                               "MPIX_Adapt_window: put of '%s' has failed; items are missing now",
+                               part->name) : MPI_SUCCESS;
 }
 
-/* ---- registration ----------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 static void release_cells(struct adapt_part *part)
 {
@@ -187,14 +192,17 @@ static struct registered *make(int columns)
     return NULL;
 }
 
-int MPIX_Adapt_data_cells(MPIX_Adapt_data data, const char *name, const MPIX_Cells *cells, int columns,
-                          const MPIX_Column column[], MPIX_Item_owner *owner, MPIX_Item_put *put, void *state)
+int MPIX_Adapt_data_cells(MPIX_Adapt_data data, const char *name, const MPIX_Cells *cells,
+                          int columns, const MPIX_Column column[], MPIX_Item_owner *owner,
+                          MPIX_Item_put *put, void *state)
 {
     static const char function[] = "MPIX_Adapt_data_cells";
     int code = MPI_SUCCESS;
 
-    if (!cells || !cells->cells || !cells->count || cells->slots < 1 || columns < 1 || !column || !owner || !put)
-        return adapt_fail(MPI_ERR_ARG, "%s: cells, column, owner or put is NULL, or there is no column or slot",
+    if (!cells || !cells->cells || !cells->count || cells->slots < 1 || columns < 1 || !column ||
+        !owner || !put)
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: cells, column, owner or put is NULL, or there is no column or slot",
                           function);
     struct registered *made = make(columns);
     if (!made)

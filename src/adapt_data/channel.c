@@ -52,7 +52,8 @@ int adapt_channel_window(void)
 
 static void end_window(void)
 {
-    const bool is_lowest = the_window.staying > 0 ? the_window.new_rank == 0 : the_window.old_rank == 0;
+    const bool is_lowest =
+        the_window.staying > 0 ? the_window.new_rank == 0 : the_window.old_rank == 0;
 
     if (is_lowest)
         adapt_data_report_unmoved(the_window.new_size);
@@ -120,7 +121,8 @@ int adapt_channel_open(const epop_window_t *window, struct adapt_channel **chann
     window = window && window->new_rank_of ? window : &the_window;
     if (!window->new_rank_of)
         return MPI_ERR_ARG;
-    the_channel = (struct adapt_channel) {.reminder = MPI_REQUEST_NULL,.old_size = window->old_size };
+    the_channel = (struct adapt_channel) {.reminder = MPI_REQUEST_NULL,
+                                          .old_size = window->old_size };
     code = MPIX_Adapt_window_all(window, &the_channel.all);
     if (!code)
         code = watch_commit(window);
@@ -130,8 +132,9 @@ int adapt_channel_open(const epop_window_t *window, struct adapt_channel **chann
 
 int adapt_channel_failed(int code, const char *function, const char *error)
 {
-    return code != MPI_ERR_ARG ? code : adapt_fail(MPI_ERR_ARG, "%s: %s", function, error ? error :
-                                                   "the window is not open (MPIX_Adapt_window_open)");
+    if (!error)
+        error = "the window is not open (MPIX_Adapt_window_open)";
+    return code != MPI_ERR_ARG ? code : adapt_fail(MPI_ERR_ARG, "%s: %s", function, error);
 }
 
 bool adapt_channel_in_window(void)
@@ -144,7 +147,7 @@ int adapt_channel_tag(struct adapt_channel *channel)
     return channel->tags++ % TAG_REMINDER;
 }
 
-/* ---- debts ------------------------------------------------------------------------------------ */
+/* ---- debts ----------------------------------------------------------------------------------- */
 
 /* The communicator's name is that of what has been pending for longest. */
 static int send_debt(struct adapt_channel *channel)

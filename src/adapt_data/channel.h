@@ -1,11 +1,12 @@
 /*
- * The library's own communicator in a window: of all its processes, the old ones by old rank, then the
- * joining ones, so that ranks in it are the processes' numbers (schedule.h).  Nobody else sends on it.
+ * The library's own communicator in a window: of all its processes, the old ones by old rank, then
+ * the joining ones, so that ranks in it are the processes' numbers (schedule.h).  Nobody else sends
+ * on it.
  *
- * It is made by the first call of a window that needs it, and ends with the commit.  A debt is a start
- * whose wait is pending: commit refuses a window with pending requests and names the communicator that they
- * are on, so a request is pending as long as a wait is outstanding, and the communicator bears its name.
- * SPEC-epop V8, X1, X2.
+ * It is made by the first call of a window that needs it, and ends with the commit.  A debt is a
+ * start whose wait is pending: commit refuses a window with pending requests and names the
+ * communicator that they are on, so a request is pending as long as a wait is outstanding, and the
+ * communicator bears its name.  SPEC-epop V8, X1, X2.
  *
  * State: one channel of the process; one thread.
  */
@@ -25,7 +26,8 @@ struct adapt_debt {
 struct adapt_channel {
     MPI_Comm all;
     int old_size;               /* the first so many of its ranks are old */
-    bool is_closing;            /* all processes are in MPIX_Adapt_window_close, or at the end of MPIX_Adapt_window */
+    /* all processes are in MPIX_Adapt_window_close, or at the end of MPIX_Adapt_window */
+    bool is_closing;
 
     /* private */
     int tags;                   /* that have been given out */
@@ -33,14 +35,15 @@ struct adapt_channel {
     MPI_Request reminder;       /* pending while a wait is outstanding */
 };
 
-/* The window that is open in this process, to be found where a call does not give it; until clear or commit. */
+/* The window that is open in this process, to be found where a call does not give it; until clear
+ * or commit. */
 int adapt_channel_note(const epop_window_t *window);
 void adapt_channel_discard(const epop_window_t *window);
 bool adapt_channel_has_window(void);
 
-/* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also below.
- * A window that is NULL or not filled is the one that is open; MPI_ERR_ARG (no error handler is called): there
- * is none. */
+/* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also
+ * below.  A window that is NULL or not filled is the one that is open; MPI_ERR_ARG (no error
+ * handler is called): there is none. */
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel);
 /* The error of a function that cannot open it; error: what else is wrong with its call, or NULL. */
 int adapt_channel_failed(int code, const char *function, const char *error);

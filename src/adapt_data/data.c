@@ -24,10 +24,10 @@ static struct adapt_array *find(MPIX_Adapt_data data, int array)
     return data && array >= 0 && array < data->count ? data->arrays[array] : NULL;
 }
 
-/* ---- moving ----------------------------------------------------------------------------------- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
-/* Sets the range of arrays that a call names: [*first, *end); none if there is an error.  The error is for all
- * processes. */
+/* Sets the range of arrays that a call names: [*first, *end); none if there is an error.  The error
+ * is for all processes. */
 static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window, int array,
                               int *first, int *end)
 {
@@ -80,7 +80,8 @@ static int start(MPIX_Adapt_data data, const epop_window_t *window, int array, b
     int first, end;
 
     const char *why = find_range(data, window, array, &first, &end);
-    const enum adapt_call_kind kind = data && data->begins_window ? ADAPT_CALL_WINDOW : ADAPT_CALL_ARRAYS;
+    const enum adapt_call_kind kind = data &&
+        data->begins_window ? ADAPT_CALL_WINDOW : ADAPT_CALL_ARRAYS;
     int code = adapt_agree(data, window, first, end, kind, why, function);
     for (int k = first; k < end; k++) {
         if (!adapt_array_is_meant(data, k))
@@ -136,7 +137,8 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
     static const char function[] = "MPIX_Adapt_data_wait";
     int code = MPI_SUCCESS;
 
-    if (!data || (array != MPIX_ALL_ARRAYS && (!find(data, array) || !data->arrays[array]->is_started)))
+    if (!data ||
+        (array != MPIX_ALL_ARRAYS && (!find(data, array) || !data->arrays[array]->is_started)))
         return wrong(function, "the array has not been started");
     for (int k = 0; !code && k < data->count; k++) {
         if (!data->arrays[k]->is_started || (array != MPIX_ALL_ARRAYS && array != k))
@@ -181,7 +183,7 @@ int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t 
     return MPI_SUCCESS;
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 /* The distribution of the present world, if it follows from what is known here. */
 static const char *know(struct adapt_array *array)

@@ -20,7 +20,8 @@ struct adapt_array {
     void *address, *shared_base;        /* shared: the variable; *base */
     struct adapt_distribution now;      /* of the present world; size 0: not computed yet */
     int rank;                   /* in it */
-    int moved_in;               /* the window (adapt_channel_window) in which it has moved last; 0: none */
+    /* the window (adapt_channel_window) in which it has moved last; 0: none */
+    int moved_in;
     bool is_reported;           /* that it was not moved */
 
     /* in a window, from start to wait */
@@ -34,13 +35,15 @@ struct adapt_array {
 };
 
 /* Parts that are registered beside arrays, for MPIX_Adapt_window. */
-enum adapt_part_kind { ADAPT_PART_BEFORE, ADAPT_PART_BOXES, ADAPT_PART_ITEMS, ADAPT_PART_CALL, ADAPT_PART_KINDS };
+enum adapt_part_kind { ADAPT_PART_BEFORE, ADAPT_PART_BOXES, ADAPT_PART_ITEMS, ADAPT_PART_CALL,
+        ADAPT_PART_KINDS };
 
 struct adapt_part {
     enum adapt_part_kind kind;
     char name[81];
     int (*move) (struct adapt_part * part, const epop_window_t * window);
-    /* In the new world, on its processes; may be NULL.  renew: before the function `after`; put: after it. */
+    /* In the new world, on its processes; may be NULL.  renew: before the function `after`; put:
+     * after it. */
     int (*renew) (struct adapt_part * part);
     int (*put) (struct adapt_part * part);
     /* Whether it moves what the pointer at this address points to; may be NULL. */
@@ -54,7 +57,8 @@ enum adapt_meant { ADAPT_MEANT_ALL, ADAPT_MEANT_SHARED, ADAPT_MEANT_OTHERS };
 
 struct MPIX_Adapt_data_s {
     enum adapt_meant meant;
-    bool begins_window;         /* the next start is the first agreement of MPIX_Adapt_window: for parts, too */
+    /* the next start is the first agreement of MPIX_Adapt_window: for parts, too */
+    bool begins_window;
     struct adapt_array **arrays;
     int count, started;
     struct adapt_part *parts;   /* in the order of registration */
@@ -77,16 +81,16 @@ void adapt_array_release(const struct adapt_array *array, void *part);
 /* The first `count` elements of a part that has had more; it may be elsewhere. */
 void *adapt_array_shorten(const struct adapt_array *array, void *part, int64_t count);
 
-/* ---- registration.c ----------------------------------------------------------------------------- */
+/* ---- registration.c -------------------------------------------------------------------------- */
 
-/* Takes `part`, the first member of what its owner has allocated (NULL: no memory).  MPI_ERR_ARG, MPI_ERR_NO_MEM:
- * it is released. */
+/* Takes `part`, the first member of what its owner has allocated (NULL: no memory).  MPI_ERR_ARG,
+ * MPI_ERR_NO_MEM: it is released. */
 int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *name,
                     const char *function);
 /* The name under which the pointer at this address is registered already; NULL: it is not. */
 const char *adapt_data_registered(const struct MPIX_Adapt_data_s *data, const void *address);
-/* Prints which arrays with data on this process have not moved, at the end of a window; beside those of sets the
- * announced ones, of a language whose sets begin with the first move. */
+/* Prints which arrays with data on this process have not moved, at the end of a window; beside
+ * those of sets the announced ones, of a language whose sets begin with the first move. */
 void adapt_data_report_unmoved(int new_size);
 struct adapt_announced {
     const char *name;           /* NULL: it has moved, or was reported */
@@ -99,29 +103,31 @@ void adapt_data_free_types(MPIX_Adapt_data data);
 /* The same for MPIX_Adapt_bytes. */
 void adapt_free_bytes_types(void);
 
-/* ---- data.c --------------------------------------------------------------------------------------- */
+/* ---- data.c ---------------------------------------------------------------------------------- */
 
 /* MPIX_Adapt_data_move for the arrays alone. */
 int adapt_arrays_move(MPIX_Adapt_data data, const epop_window_t *window);
 
-/* ---- whole_window.c --------------------------------------------------------------------------- */
+/* ---- whole_window.c -------------------------------------------------------------------------- */
 
-/* Objects that are registered beside arrays: moves them and the arrays, as MPIX_Adapt_window does; a hash, and a text
- * for an error. */
+/* Objects that are registered beside arrays: moves them and the arrays, as MPIX_Adapt_window does;
+ * a hash, and a text for an error. */
 int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window);
 int64_t adapt_parts_terms(const struct MPIX_Adapt_data_s *data);
 void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEMENT_TEXT]);
 
-/* ---- agree.c: the collective first part of start ---------------------------------------------- */
+/* ---- agree.c: the collective first part of start --------------------------------------------- */
 
-/* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; for
- * ADAPT_CALL_ARRAYS and ADAPT_CALL_WINDOW their new parts, too.  For ADAPT_CALL_WINDOW they agree on what is
- * registered beside arrays, too.  Collective: it works on all processes or fails on all, and then
- * nothing is left of it.  data's channel is there afterwards, if it works.  error: what is wrong with the
- * call of this process, or NULL; data may be NULL then.  `caller` is named in errors. */
+/* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started;
+ * for ADAPT_CALL_ARRAYS and ADAPT_CALL_WINDOW their new parts, too.  For ADAPT_CALL_WINDOW they
+ * agree on what is registered beside arrays, too.  Collective: it works on all processes or fails
+ * on all, and then nothing is left of it.  data's channel is there afterwards, if it works.  error:
+ * what is wrong with the call of this process, or NULL; data may be NULL then.  `caller` is named
+ * in errors. */
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,
                 enum adapt_call_kind kind, const char *error, const char *caller);
-/* The roles of all processes in a window.  *process_of_new belongs to the caller, also with an error. */
+/* The roles of all processes in a window.  *process_of_new belongs to the caller, also with an
+ * error. */
 const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
                            int **process_of_new);
 /* Releases all that adapt_agree has set. */

@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The numbers are those of the binary interfaces: attributes are the same in CUDA's driver and in HIP's runtime, memory
- * of the device is 2, and 1 before version 6 of HIP. */
+/* The numbers are those of the binary interfaces: attributes are the same in CUDA's driver and in
+ * HIP's runtime, memory of the device is 2, and 1 before version 6 of HIP. */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ON_DEVICE = 2, ON_DEVICE_OLD = 1, HIP_6 = 60000000 };
 
 typedef int cuda_query(void *value, int attribute, unsigned long long address);
@@ -44,8 +44,8 @@ static int check_name(struct dl_phdr_info *info, size_t size, void *begins)
     return 0;
 }
 
-/* Whether one of the libraries may be loaded.  dlopen would search all folders for each of them, which takes longer
- * than moving a small array. */
+/* Whether one of the libraries may be loaded.  dlopen would search all folders for each of them,
+ * which takes longer than moving a small array. */
 static bool may_be_loaded(void)
 {
     bool begins = true;
@@ -78,7 +78,8 @@ static bool is_of_cuda(void *driver, const void *address)
 
 static bool is_of_hip(void *runtime, const void *address)
 {
-    void *symbol = dlsym(runtime, "hipPointerGetAttribute"), *of_version = dlsym(runtime, "hipRuntimeGetVersion");
+    void *symbol = dlsym(runtime, "hipPointerGetAttribute"), *of_version =
+        dlsym(runtime, "hipRuntimeGetVersion");
     unsigned type = 0, is_managed = 0;
     hip_version *get_version = NULL;
     hip_query *query = NULL;
@@ -93,8 +94,8 @@ static bool is_of_hip(void *runtime, const void *address)
         (query(&is_managed, IS_MANAGED, (void *) (uintptr_t) address) != 0 || !is_managed);
 }
 
-/* A query of Level Zero needs the program's context.  But the host cannot read memory of its devices; what it can read,
- * shared memory too, moves. */
+/* A query of Level Zero needs the program's context.  But the host cannot read memory of its
+ * devices; what it can read, shared memory too, moves. */
 static bool is_of_level_zero(const void *address)
 {
     char byte;
@@ -108,8 +109,8 @@ const char *adapt_device_memory(const void *address)
 {
     static const char *const level_zero[] = { "libze_loader.so.1", NULL };
     static const char *const cuda[] = { "libcuda.so.1", NULL };
-    static const char *const hip[] = { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
-        NULL
+    static const char *const hip[] =
+        { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so", NULL
     };
     bool is_device = false;
     void *library;
@@ -128,6 +129,8 @@ const char *adapt_device_memory(const void *address)
         is_device = is_of_level_zero(address);
         dlclose(library);
     }
-    return is_device ? "it is in the memory of a GPU, which this library does not move: copy it to the host first, or"
+    return is_device ?
+        "it is in the memory of a GPU, which this library does not move: copy it to the host "
+        "first, or"
         " use managed memory" : NULL;
 }

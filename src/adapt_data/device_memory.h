@@ -1,7 +1,7 @@
 /*
- * Memory of a GPU, which the library's own copies cannot reach and an MPI that is not built for it sends as garbage or
- * with a crash.  Known are devices of CUDA, if the program has loaded its driver: nothing is loaded for the question.
- * Private to adapt_data.
+ * Memory of a GPU, which the library's own copies cannot reach and an MPI that is not built for it
+ * sends as garbage or with a crash.  Known are devices of CUDA, if the program has loaded its
+ * driver: nothing is loaded for the question.  Private to adapt_data.
  */
 
 #ifndef DEVICE_MEMORY_H_INCLUDED

@@ -41,7 +41,7 @@ void *adapt_reserve(int64_t count, size_t size)
     return calloc(count > 0 ? (size_t) count : 1, size);
 }
 
-/* ---- order of positions -------------------------------------------------------------------------- */
+/* ---- order of positions ---------------------------------------------------------------------- */
 
 static const char *set_positions(struct adapt_distribution *made, const int *rank_of_position)
 {
@@ -71,7 +71,7 @@ static int position_of(const struct adapt_distribution *distribution, int rank)
     return distribution->position_of_rank ? distribution->position_of_rank[rank] : rank;
 }
 
-/* ---- layouts whose pieces are listed ---------------------------------------------------------- */
+/* ---- layouts whose pieces are listed --------------------------------------------------------- */
 
 static const char *list_irregular(struct adapt_distribution *made, const int64_t *lengths)
 {
@@ -114,7 +114,8 @@ static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adap
             return ADAPT_NO_MEMORY;
         made->pieces = more;
     }
-    int64_t *low = adapt_reserve(count, sizeof(int64_t)), *high = adapt_reserve(count, sizeof(int64_t));
+    int64_t *low = adapt_reserve(count, sizeof(int64_t)), *high =
+        adapt_reserve(count, sizeof(int64_t));
     const char *error = low && high ? NULL : ADAPT_NO_MEMORY;
     if (!error && layout->pieces(rank, made->size, count, low, high, layout->state) != count)
         error = "its function of pieces does not say the same twice";
@@ -132,8 +133,8 @@ static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adap
 #define MISFITS_MAX 5          /* that are reported */
 #define MISFIT_LENGTH 100
 
-/* Finds elements that nobody owns, and elements that two ranks own, in pieces by number.  NULL: none, and *end
- * elements. */
+/* Finds elements that nobody owns, and elements that two ranks own, in pieces by number.  NULL:
+ * none, and *end elements. */
 static const char *find_misfits(const struct adapt_piece *pieces, int64_t count, int64_t *end)
 {
     static _Thread_local char text[(MISFITS_MAX + 1) * MISFIT_LENGTH];
@@ -147,10 +148,14 @@ static const char *find_misfits(const struct adapt_piece *pieces, int64_t count,
         if (piece->low != *end && misfits++ == MISFITS_MAX)
             to += sprintf(to, "; and more");
         else if (piece->low > *end)
-            to += sprintf(to, "%snobody owns its elements [%" PRId64 ", %" PRId64 ")", between, *end, piece->low);
+            to +=
+                sprintf(to, "%snobody owns its elements [%" PRId64 ", %" PRId64 ")", between, *end,
+                        piece->low);
         else if (piece->low < *end)
-            to += sprintf(to, "%sranks %d and %d both own its elements [%" PRId64 ", %" PRId64 ")", between, owner,
-                          piece->rank, piece->low, piece->high < *end ? piece->high : *end);
+            to +=
+                sprintf(to, "%sranks %d and %d both own its elements [%" PRId64 ", %" PRId64 ")",
+                        between, owner, piece->rank, piece->low,
+                        piece->high < *end ? piece->high : *end);
         if (piece->high > *end) {
             *end = piece->high;
             owner = piece->rank;
@@ -191,7 +196,7 @@ static const char *list_user(struct adapt_distribution *made, const MPIX_Adapt_l
     return NULL;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static const char *check(const MPIX_Adapt_layout *layout, int size)
 {
@@ -209,7 +214,8 @@ static const char *check(const MPIX_Adapt_layout *layout, int size)
                 return "its rows and columns are not those of a matrix";
             return adapt_grid_side(size) ? NULL : "the number of processes is not a square";
         case ADAPT_LAYOUT_IRREGULAR:
-            return layout->split && layout->mine >= 0 ? NULL : "its length is negative, or split is NULL";
+            return layout->split &&
+                layout->mine >= 0 ? NULL : "its length is negative, or split is NULL";
         case ADAPT_LAYOUT_USER:
             return layout->pieces ? NULL : "its function of pieces is NULL";
         default:
@@ -217,8 +223,9 @@ static const char *check(const MPIX_Adapt_layout *layout, int size)
     }
 }
 
-const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
-                                    int size, const int *positions, const int64_t *lengths)
+const char *adapt_distribution_make(struct adapt_distribution *made,
+                                    const MPIX_Adapt_layout *layout, int size,
+                                    const int *positions, const int64_t *lengths)
 {
     *made = (struct adapt_distribution) {.kind = layout->kind,.size = size,.n = layout->n,.block =
             layout->block,.rows = layout->rows,.columns = layout->columns
@@ -248,7 +255,7 @@ void adapt_distribution_clear(struct adapt_distribution *distribution)
     *distribution = (struct adapt_distribution) {.kind = distribution->kind,.size = 0 };
 }
 
-/* ---- who owns an element ---------------------------------------------------------------------- */
+/* ---- who owns an element --------------------------------------------------------------------- */
 
 static int64_t piece_of(const struct adapt_distribution *distribution, int64_t i)
 {
@@ -274,7 +281,9 @@ static int grid_owner(const struct adapt_distribution *distribution, int64_t i, 
     if (side == 1)
         *end = distribution->n;
     else
-        *end = row * distribution->columns + adapt_block_begin(distribution->columns, side, across + 1);
+        *end =
+            row * distribution->columns + adapt_block_begin(distribution->columns, side,
+                                                            across + 1);
     return down * side + across;
 }
 
@@ -304,7 +313,7 @@ int adapt_distribution_owner(const struct adapt_distribution *distribution, int6
     }
 }
 
-/* ---- what a rank owns ------------------------------------------------------------------------- */
+/* ---- what a rank owns ------------------------------------------------------------------------ */
 
 static bool next_of_grid(const struct adapt_distribution *distribution, int position, int64_t from,
                          int64_t *low, int64_t *high)

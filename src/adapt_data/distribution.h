@@ -45,8 +45,9 @@ extern const char ADAPT_NO_MEMORY[];
 
 /* positions: rank_of_position of `size` processes, copied; NULL: the same numbers.
  * lengths (irregular): of `size` parts, copied. */
-const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
-                                    int size, const int *positions, const int64_t *lengths);
+const char *adapt_distribution_make(struct adapt_distribution *made,
+                                    const MPIX_Adapt_layout *layout, int size,
+                                    const int *positions, const int64_t *lengths);
 void adapt_distribution_clear(struct adapt_distribution *distribution);
 
 /* The rank that element i belongs to; *end: the first element after i that may be another's. */
@@ -60,8 +61,9 @@ int64_t adapt_distribution_part(const struct adapt_distribution *distribution, i
 
 /* The positions of the coming world, so that the least moves (block_free, grid: positions.c).
  * new_rank_of: by old rank, -1: leaving; rank_of_position: [new_size], set. */
-const char *adapt_distribution_positions(const struct adapt_distribution *old, const int *new_rank_of,
-                                      int new_size, int *rank_of_position);
+const char *adapt_distribution_positions(const struct adapt_distribution *old,
+                                         const int *new_rank_of, int new_size,
+                                         int *rank_of_position);
 
 /* floor(position * n / size): where a position of a block layout begins. */
 int64_t adapt_block_begin(int64_t n, int size, int position);

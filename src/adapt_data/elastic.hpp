@@ -1,5 +1,6 @@
 /*
- * Elastic programs in C++20, header only, over adapt_data.h (link with -ladapt_data).  doc/user/data-cpp.md.
+ * Elastic programs in C++20, header only, over adapt_data.h (link with -ladapt_data).
+ * doc/user/data-cpp.md.
  *
  *     int main(int argc, char **argv)
  *     {
@@ -15,9 +16,9 @@
  *                       [&](elastic::window &window) { data.move(window); });
  *     }
  *
- * Errors are exceptions of type elastic::error.  An exception that leaves an open window ends the job:
- * a window cannot be undone.  The program's own MPI calls keep the error handlers that they have.  Not
- * for several threads at once.
+ * Errors are exceptions of type elastic::error.  An exception that leaves an open window ends the
+ * job: a window cannot be undone.  The program's own MPI calls keep the error handlers that they
+ * have.  Not for several threads at once.
  */
 
 #ifndef ELASTIC_HPP_INCLUDED

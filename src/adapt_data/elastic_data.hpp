@@ -18,7 +18,7 @@
 
 namespace elastic {
 
-/* ---- layouts ---------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 struct interval {
     std::int64_t first, end;    /* [first, end) */
@@ -29,8 +29,9 @@ struct interval {
 class layout {
   public:
     /* The lengths of the new parts from those of the old ones. */
-    using split = std::function<std::vector<std::int64_t>(const std::vector<std::int64_t> &old_lengths,
-                                                          int new_size)>;
+    using split =
+        std::function<std::vector<std::int64_t>(const std::vector<std::int64_t> &old_lengths,
+                                                int new_size)>;
     /* The elements of a rank, in increasing order. */
     using pieces = std::function<std::vector<interval>(int rank, int size)>;
 
@@ -125,11 +126,12 @@ inline layout same(std::int64_t n) { return layout(MPIX_Layout_same(n)); }
 inline layout irregular(layout::split function) { return layout(std::move(function)); }
 inline layout user(layout::pieces function) { return layout(std::move(function)); }
 
-/* ---- data ------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 /* The width of an element, and the ghosts around a part. */
 struct shape {
-    int width = 1;      /* an element of the layout is so many of the vector's (a row of a matrix) */
+    /* an element of the layout is so many of the vector's (a row of a matrix) */
+    int width = 1;
     int ghost = 0;      /* elements before and after the part; new ones are value-initialised */
 };
 
@@ -149,8 +151,9 @@ class data {
     data(const data &) = delete;
     data &operator=(const data &) = delete;
 
-    /* The vector is resized when it moves; on a joining process it is empty before.  Returns the number
-     * by which the other functions know it.  The vector stays where it is as long as this lives. */
+    /* The vector is resized when it moves; on a joining process it is empty before.  Returns the
+     * number by which the other functions know it.  The vector stays where it is as long as this
+     * lives. */
     template <class T>
     int add(const std::string &name, std::vector<T> &values, const elastic::layout &layout,
             const elastic::shape &shape = {})
@@ -283,8 +286,8 @@ class data {
         std::string misfit(std::int64_t count) const override
         {
             return "the vector has " + std::to_string(values.size()) + " elements, needed are " +
-                   std::to_string(std::size_t(count) * std::size_t(shape.width) + 2 * border()) + " (" +
-                   std::to_string(count) + " of the layout, with width and ghosts)";
+                   std::to_string(std::size_t(count) * std::size_t(shape.width) + 2 * border()) +
+                   " (" + std::to_string(count) + " of the layout, with width and ghosts)";
         }
         void *grow(std::int64_t count) override
         {
@@ -344,7 +347,8 @@ class data {
         const MPIX_Adapt_memory memory = {call_grow, call_release, made.get()};
         detail::returned_errors guard("elastic::data::add");
         int number = -1;
-        made->base = made.get();        /* until `prepare`: a window without move(window) is reported */
+        /* until `prepare`: a window without move(window) is reported */
+        made->base = made.get();
         entries_.reserve(entries_.size() + 1);
         detail::check_data(MPIX_Adapt_data_add(it_, name.c_str(), &made->base, type,
                                                &made->layout.get(), &memory, &number));

@@ -23,7 +23,7 @@
 
 namespace elastic {
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /* Cells low[a] <= i < high[a] of each axis. */
 using box = MPIX_Box;
@@ -31,17 +31,19 @@ using box = MPIX_Box;
 inline box box_of(const std::vector<std::int64_t> &low, const std::vector<std::int64_t> &high)
 {
     if (low.empty() || low.size() != high.size() || low.size() > MPIX_BOX_AXES)
-        throw error(MPI_ERR_ARG, "elastic::box_of: one to three bounds, as many high ones as low ones");
+        throw error(MPI_ERR_ARG,
+                    "elastic::box_of: one to three bounds, as many high ones as low ones");
     return MPIX_Box_of(int(low.size()), low.data(), high.data());
 }
 
 /* How a field's boxes are stored, along each axis. */
 struct field_shape {
-    std::array<int, MPIX_BOX_AXES> ghost = {}, nodes = {};      /* layers around; 1: values at high, too */
+    /* layers around; 1: values at high, too */
+    std::array<int, MPIX_BOX_AXES> ghost = {}, nodes = {};
 };
 
-/* Fields on blocks of one to three dimensions that move to the processes that have them in the new world:
- * adapt_boxes.h.  Values of a box are stored in C order in a vector of its own. */
+/* Fields on blocks of one to three dimensions that move to the processes that have them in the new
+ * world: adapt_boxes.h.  Values of a box are stored in C order in a vector of its own. */
 class boxes {
   public:
     /* The boxes of a rank, equal on all processes. */
@@ -62,8 +64,8 @@ class boxes {
 
     std::vector<box> of(int rank, int size) const { return cut_(rank, size); }
 
-    /* A field with one box for each rank; resized in the window, with new ghost layers value-initialised.
-     * The vector stays where it is as long as this lives. */
+    /* A field with one box for each rank; resized in the window, with new ghost layers
+     * value-initialised.  The vector stays where it is as long as this lives. */
     template <class T>
     void add(const std::string &name, std::vector<T> &values, const field_shape &shape = {})
     {
@@ -71,7 +73,8 @@ class boxes {
     }
     /* A field with any number of them. */
     template <class T>
-    void add(const std::string &name, std::vector<std::vector<T>> &tiles, const field_shape &shape = {})
+    void add(const std::string &name, std::vector<std::vector<T>> &tiles,
+             const field_shape &shape = {})
     {
         fields_.push_back(
             std::make_unique<typed_field<T, std::vector<std::vector<T>>>>(name, tiles, shape));
@@ -87,7 +90,8 @@ class boxes {
         described.reserve(fields_.size());
         for (auto &field : fields_)
             described.push_back(field->before(old, coming.size()));
-        int code = MPIX_Adapt_boxes_move(&window, axes_, call_cut, this, int(described.size()), described.data());
+        int code = MPIX_Adapt_boxes_move(&window, axes_, call_cut, this, int(described.size()),
+                                         described.data());
         for (auto &field : fields_)
             field->after(code == MPI_SUCCESS, coming.size());
         detail::check_data(code);
@@ -130,7 +134,8 @@ class boxes {
         }
         void set_misfit(std::size_t size, const std::int64_t *extents)
         {
-            misfit = "has " + std::to_string(size) + " elements, needed with nodes and ghost layers are " +
+            misfit = "has " + std::to_string(size) +
+                     " elements, needed with nodes and ghost layers are " +
                      std::to_string(extents[0]) + " * " + std::to_string(extents[1]) + " * " +
                      std::to_string(extents[2]);
             MPIX_Adapt_data_misfit(misfit.c_str());
@@ -207,7 +212,7 @@ class boxes {
     }
 };
 
-/* ---- items ------------------------------------------------------------------------------------ */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 namespace detail {
 
@@ -241,9 +246,9 @@ template <class... T> struct item_columns {
 
 }  // namespace detail
 
-/* Item i of this process, with an entry in each of the vectors, goes to the new rank destination[i].
- * Staying items come first, then received ones, in an order that is the same each time: adapt_items.h.
- * Collective; if it throws because of its arguments nothing has moved. */
+/* Item i of this process, with an entry in each of the vectors, goes to the new rank
+ * destination[i].  Staying items come first, then received ones, in an order that is the same each
+ * time: adapt_items.h.  Collective; if it throws because of its arguments nothing has moved. */
 template <class... T>
 void move_items(const epop_window_t &window, const std::vector<int> &destination,
                 std::vector<T> &...columns)
@@ -257,7 +262,8 @@ void move_items(const epop_window_t &window, const std::vector<int> &destination
     std::tuple<detail::owned_type<T>...> types;
     const auto described = std::apply(
         [&](const auto &...type) {
-            return std::array<MPIX_Column, sizeof...(T)>{MPIX_Column{columns.data(), type.get()}...};
+            return std::array<MPIX_Column, sizeof...(T)>{
+                MPIX_Column{columns.data(), type.get()}...};
         },
         types);
     if (!fits)

@@ -18,7 +18,7 @@
 
 namespace elastic {
 
-/* ---- errors ----------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 class error : public std::runtime_error {
   public:
@@ -37,8 +37,8 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/* While it lives errors are returned, whatever the program's error handlers are, and name the function that the
- * program has called. */
+/* While it lives errors are returned, whatever the program's error handlers are, and name the
+ * function that the program has called. */
 class returned_errors {
   public:
     explicit returned_errors(const char *function) : former_(MPIX_Adapt_data_call_as(function))
@@ -91,7 +91,7 @@ inline void check_data(int code)
 
 }  // namespace detail
 
-/* ---- initialisation --------------------------------------------------------------------------- */
+/* ---- initialisation -------------------------------------------------------------------------- */
 
 enum class status {
     starting = MPI_ADAPT_STATUS_NEW, /* launched with the program */
@@ -143,7 +143,7 @@ inline int size(MPI_Comm comm = MPI_COMM_WORLD)
     return found;
 }
 
-/* ---- element types ---------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 /* How T is sent: specialise it for a type that is not trivially copyable but may be sent in parts,
  * with a function `static MPI_Datatype make()` whose result is freed. */
@@ -188,7 +188,7 @@ template <class T> class owned_type {
 
 }  // namespace detail
 
-/* ---- the window ------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 /* The adaptation window, open from construction to close() or the end of the scope. */
 class window {
@@ -217,7 +217,8 @@ class window {
     window(const window &) = delete;
     window &operator=(const window &) = delete;
 
-    /* MPI_Comm_adapt_commit: leaving processes end here.  If it throws the window is open as before. */
+    /* MPI_Comm_adapt_commit: leaving processes end here.  If it throws the window is open as
+     * before. */
     void close()
     {
         detail::returned_errors guard("elastic::window::close");
@@ -263,7 +264,8 @@ class window {
         text.assign(letters.begin(), letters.end());
     }
 
-    /* The values of leaving processes are added to those of new rank 0, so that sums over all ranks are unchanged. */
+    /* The values of leaving processes are added to those of new rank 0, so that sums over all ranks
+     * are unchanged. */
     void sums(std::vector<double> &values) const
     {
         detail::returned_errors guard("elastic::window::sums");
@@ -293,9 +295,10 @@ inline bool probe(status *found)
 
 /* while (condition()) body(), with a probe after each body: all processes must come to the same
  * number of them.  In a window it calls moves(window) on all processes; those that join begin with
- * that.  Then it calls after(rank, size) on all processes of the new world, which is MPI_COMM_WORLD by
- * then: for communicators, neighbours and what else follows from rank and size.  In `moves` MPI_COMM_WORLD
- * is the old world.  Returns false on a process that has left, if MPI lets it come back. */
+ * that.  Then it calls after(rank, size) on all processes of the new world, which is MPI_COMM_WORLD
+ * by then: for communicators, neighbours and what else follows from rank and size.  In `moves`
+ * MPI_COMM_WORLD is the old world.  Returns false on a process that has left, if MPI lets it come
+ * back. */
 template <class Condition, class Body, class Moves, class After>
 bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&moves, After &&after)
 {
@@ -325,8 +328,8 @@ bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&mo
     return loop(mpi, condition, body, moves, [](int, int) {});
 }
 
-/* For a loop of the program's own: a probe and, where it is TRUE, a window with moves(window), then after(rank, size).
- * True: the world has changed.  A joining process calls it before the loop. */
+/* For a loop of the program's own: a probe and, where it is TRUE, a window with moves(window), then
+ * after(rank, size).  True: the world has changed.  A joining process calls it before the loop. */
 template <class Moves, class After> bool adapt(Moves &&moves, After &&after)
 {
     status how = status::staying;

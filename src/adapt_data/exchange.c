@@ -29,7 +29,7 @@ int64_t adapt_exchange_chunk(void)
     return chunk;
 }
 
-/* ---- one list --------------------------------------------------------------------------------- */
+/* ---- one list -------------------------------------------------------------------------------- */
 
 /* If messages are reported in order, number k is in slot k mod EXCHANGE_MESSAGES and is through
  * after those before it; elsewhere any free slot does. */
@@ -58,7 +58,8 @@ static int raise_missing_memory(int code)
 {
     if (code != MPI_ERR_NO_MEM)
         return code;
-    return adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory for a message; elements are missing now",
+    return adapt_fail(MPI_ERR_NO_MEM,
+                      "%s: there is no memory for a message; elements are missing now",
                       adapt_called("libadapt_data"));
 }
 
@@ -69,7 +70,9 @@ static int post_more(struct adapt_exchange *exchange, bool sends)
     int code = MPI_SUCCESS, slot = 0;
 
     while (!code && side->next < count && (slot = find_slot(exchange, side, sends)) >= 0) {
-        code = raise_missing_memory(exchange->post(exchange->state, sends, side->next, &side->requests[slot]));
+        code =
+            raise_missing_memory(exchange->
+                                 post(exchange->state, sends, side->next, &side->requests[slot]));
         side->next++;
     }
     return code;
@@ -89,7 +92,7 @@ static int take_in_order(struct adapt_exchange *exchange)
     return code;
 }
 
-/* ---- progress --------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static bool is_through(const struct adapt_exchange *exchange)
 {
@@ -97,8 +100,8 @@ static bool is_through(const struct adapt_exchange *exchange)
                               exchange->receive.through == exchange->receives);
 }
 
-/* Nothing of it is pending afterwards: its buffers are the caller's.  A message to a process that does not
- * receive it cannot be taken back; MPI ends the request when it is sent. */
+/* Nothing of it is pending afterwards: its buffers are the caller's.  A message to a process that
+ * does not receive it cannot be taken back; MPI ends the request when it is sent. */
 static void abandon(struct adapt_exchange *exchange)
 {
     int is_complete;
@@ -107,8 +110,8 @@ static void abandon(struct adapt_exchange *exchange)
         MPI_Request *receive = &exchange->receive.requests[k], *send = &exchange->send.requests[k];
         if (*receive != MPI_REQUEST_NULL && MPI_Cancel(receive) == MPI_SUCCESS)
             (void) MPI_Wait(receive, MPI_STATUS_IGNORE);
-        if (*send != MPI_REQUEST_NULL && MPI_Test(send, &is_complete, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-            !is_complete)
+        if (*send != MPI_REQUEST_NULL &&
+            MPI_Test(send, &is_complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !is_complete)
             (void) MPI_Request_free(send);
         *receive = *send = MPI_REQUEST_NULL;
     }
@@ -163,8 +166,8 @@ static void progress(struct adapt_exchange *exchange, bool wait)
     }
 }
 
-/* Nothing of it is to be posted any more.  MPI_Waitsome gives way after each poll where processes share
- * processors, MPI_Waitall only after one that has found nothing. */
+/* Nothing of it is to be posted any more.  MPI_Waitsome gives way after each poll where processes
+ * share processors, MPI_Waitall only after one that has found nothing. */
 static void complete_all(struct adapt_exchange *exchange)
 {
     struct adapt_exchange_side *send = &exchange->send, *receive = &exchange->receive;

@@ -1,11 +1,12 @@
 /*
- * The message engine: two lists of messages, those that this process sends and those that it receives, worked off
- * with at most EXCHANGE_MESSAGES under way in each direction.
+ * The message engine: two lists of messages, those that this process sends and those that it
+ * receives, worked off with at most EXCHANGE_MESSAGES under way in each direction.
  *
- * Both ends have their lists in the same order where it matters: by the distance from sender to receiver around all
- * processes, and by the same number after it.  So the first message that is not through is under way at both its
- * ends, and something always goes on.  A process that waits for one exchange makes progress with all that have begun,
- * for another process may wait for another one first. SPEC-epop V8, V10, X1.
+ * Both ends have their lists in the same order where it matters: by the distance from sender to
+ * receiver around all processes, and by the same number after it.  So the first message that is not
+ * through is under way at both its ends, and something always goes on.  A process that waits for
+ * one exchange makes progress with all that have begun, for another process may wait for another
+ * one first. SPEC-epop V8, V10, X1.
  *
  * State: exchanges that are under way are in a list of the process; one thread.
  */
@@ -32,7 +33,8 @@ struct adapt_exchange {
     void *state;
     /* Begins number k of a list; called for 0, 1, ... */
     int (*post) (void *state, bool sends, int64_t k, MPI_Request * request);
-    /* Number k is there, one after the other.  May be NULL: then they may be through in any order. */
+    /* Number k is there, one after the other.  May be NULL: then they may be through in any
+     * order. */
     int (*arrived) (void *state, int64_t k);
 
     /* private */
@@ -41,15 +43,16 @@ struct adapt_exchange {
     int code;
 };
 
-/* Posts what it can.  The exchange stays where it is until it is through.  An MPI error, also below. */
+/* Posts what it can.  The exchange stays where it is until it is through.  An MPI error, also
+ * below. */
 int adapt_exchange_begin(struct adapt_exchange *exchange);
 /* Makes progress.  *done: all has arrived and all has been sent. */
 int adapt_exchange_test(struct adapt_exchange *exchange, bool *done);
 /* Until that is so. */
 int adapt_exchange_wait(struct adapt_exchange *exchange);
 
-/* Ends it with an error that the caller has had: none of its messages is pending then.  So does every error of
- * the three functions above. */
+/* Ends it with an error that the caller has had: none of its messages is pending then.  So does
+ * every error of the three functions above. */
 void adapt_exchange_abandon(struct adapt_exchange *exchange, int code);
 
 /* From sender to receiver around `processes` processes. */

@@ -1,6 +1,6 @@
 /*
- * One allocatable array of the module adapt_data while it moves, and what arrays, boxes and items of Fortran have in
- * common.  Private to adapt_data.
+ * One allocatable array of the module adapt_data while it moves, and what arrays, boxes and items
+ * of Fortran have in common.  Private to adapt_data.
  */
 
 #ifndef FORTRAN_ARRAY_H_INCLUDED
@@ -39,9 +39,10 @@ struct fortran_array {
 MPI_Datatype adapt_fortran_type(int kind);
 /* A slice along the last dimension. */
 int adapt_fortran_slice_type(const struct fortran_array *array, MPI_Datatype * type);
-/* Agrees on the call, the type and the bounds of slices, which joining processes get.  why: what does not fit on this
- * process, or NULL. */
-int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window, const struct fortran_part *part,
-                        enum adapt_call_kind kind, const char *function, const char *why);
+/* Agrees on the call, the type and the bounds of slices, which joining processes get.  why: what
+ * does not fit on this process, or NULL. */
+int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window,
+                        const struct fortran_part *part, enum adapt_call_kind kind,
+                        const char *function, const char *why);
 
 #endif /* FORTRAN_ARRAY_H_INCLUDED */

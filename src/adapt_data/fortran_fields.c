@@ -1,7 +1,8 @@
 /*
- * Fields of tiles for the module adapt_data: each tile's arrays are the program's, before and after (new_parts of
- * adapt_boxes.h).  A set lists the arrays of the old tiles, then those of the new ones; a field is known by its name.
- * Boxes come from a function of the program or, for adapt_move_tiles, from the tiles of each process themselves.
+ * Fields of tiles for the module adapt_data: each tile's arrays are the program's, before and after
+ * (new_parts of adapt_boxes.h).  A set lists the arrays of the old tiles, then those of the new
+ * ones; a field is known by its name.  Boxes come from a function of the program or, for
+ * adapt_move_tiles, from the tiles of each process themselves.
  */
 
 #include "adapt_boxes.h"
@@ -51,8 +52,8 @@ static void note_error(struct set *set, const char *name, const char *what)
         snprintf(set->error, sizeof(set->error), "field '%.63s' %s", name, what);
 }
 
-static struct field *find_field(struct set *set, const char *name, const CFI_cdesc_t *array, const int nodes[],
-                                const int ghost[])
+static struct field *find_field(struct set *set, const char *name, const CFI_cdesc_t *array,
+                                const int nodes[], const int ghost[])
 {
     for (int f = 0; f < set->count; f++)
         if (strcmp(set->fields[f].name, name) == 0)
@@ -77,8 +78,8 @@ static bool has_set(struct set **set)
 }
 
 /* Lists one array.  *set is made if it is NULL.  lower, nodes and ghost have three numbers. */
-void adapt_fortran_field(struct set **set, const char *name, CFI_cdesc_t *array, const int64_t lower[],
-                         const int nodes[], const int ghost[])
+void adapt_fortran_field(struct set **set, const char *name, CFI_cdesc_t *array,
+                         const int64_t lower[], const int nodes[], const int ghost[])
 {
     if (!has_set(set))
         return;
@@ -97,7 +98,8 @@ void adapt_fortran_field(struct set **set, const char *name, CFI_cdesc_t *array,
     memcpy(added->lower, lower, sizeof(added->lower));
     if (array->rank != field->rank || array->rank < 1 || array->rank > MPIX_BOX_AXES ||
         (int) array->elem_len != field->bytes)
-        note_error(*set, name, "has arrays of several ranks or types, or of a rank that is not 1, 2 or 3");
+        note_error(*set, name,
+                   "has arrays of several ranks or types, or of a rank that is not 1, 2 or 3");
     else if (!array->base_addr || !CFI_is_contiguous(array))
         note_error(*set, name, "has an array that is not allocated, or not in one piece");
     for (int axis = 0; axis < array->rank && axis < MPIX_BOX_AXES; axis++)
@@ -128,23 +130,24 @@ void adapt_fortran_fields_free(struct set **set)
     *set = NULL;
 }
 
-/* ---- moving ----------------------------------------------------------------------------------- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 struct boxes {
     MPIX_Boxes *list;
     void *state, *new_state;    /* for the old world and for the new one */
 };
 
-/* The bounds that the arrays must have, too, where they number the cells: those of the box with the ghost layers.  An
- * axis without elements has lost its bounds. */
-static bool begins_well(const struct field *field, const struct array *array, const MPIX_Box *box, int axis)
+/* The bounds that the arrays must have, too, where they number the cells: those of the box with the
+ * ghost layers.  An axis without elements has lost its bounds. */
+static bool begins_well(const struct field *field, const struct array *array, const MPIX_Box *box,
+                        int axis)
 {
     return array->lower[axis] + field->ghost[axis] == box->low[axis] || array->extent[axis] == 0 ||
         box->low[axis] == box->high[axis];
 }
 
-static void check_array(struct set *set, const struct field *field, const MPIX_Field *moved, const MPIX_Box *box,
-                        const struct array *array, const char *tile)
+static void check_array(struct set *set, const struct field *field, const MPIX_Field *moved,
+                        const MPIX_Box *box, const struct array *array, const char *tile)
 {
     int64_t extents[MPIX_BOX_AXES];
     char what[240];
@@ -152,21 +155,25 @@ static void check_array(struct set *set, const struct field *field, const MPIX_F
     (void) MPIX_Field_extents(moved, box, extents);
     for (int axis = 0; axis < field->rank; axis++)
         if (array->extent[axis] != extents[axis]) {
-            snprintf(what, sizeof(what), "has %" PRId64 " elements along axis %d of %s, needed with nodes"
-                     " and ghost layers are %" PRId64, array->extent[axis], axis + 1, tile, extents[axis]);
+            snprintf(what, sizeof(what),
+                     "has %" PRId64 " elements along axis %d of %s, needed with nodes"
+                     " and ghost layers are %" PRId64, array->extent[axis], axis + 1, tile,
+                     extents[axis]);
             note_error(set, field->name, what);
             return;
         } else if (set->has_numbers && !begins_well(field, array, box, axis)) {
-            snprintf(what, sizeof(what), "begins at %" PRId64 " along axis %d of %s, needed with ghost layers is %"
-                     PRId64, array->lower[axis], axis + 1, tile, box->low[axis] - field->ghost[axis]);
+            snprintf(what, sizeof(what),
+                     "begins at %" PRId64 " along axis %d of %s, needed with ghost layers is %"
+                     PRId64, array->lower[axis], axis + 1, tile,
+                     box->low[axis] - field->ghost[axis]);
             note_error(set, field->name, what);
             return;
         }
 }
 
 /* The arrays of one side fit the boxes of a rank. */
-static void check_side(struct set *set, const struct field *field, const MPIX_Field *moved, const struct boxes *boxes,
-                       const struct arrays *arrays, int rank, int size)
+static void check_side(struct set *set, const struct field *field, const MPIX_Field *moved,
+                       const struct boxes *boxes, const struct arrays *arrays, int rank, int size)
 {
     const char *side = arrays == &field->old ? "old" : "new";
     void *state = arrays == &field->old ? boxes->state : boxes->new_state;
@@ -177,8 +184,8 @@ static void check_side(struct set *set, const struct field *field, const MPIX_Fi
     if (!found || count < 0 || boxes->list(rank < 0 ? 0 : rank, size, count, found, state) < 0) {
         note_error(set, field->name, "has no boxes: the function of boxes, or memory, failed");
     } else if (arrays->count != count) {
-        snprintf(what, sizeof(what), "has %d %s arrays, but rank %d of %d has %d boxes", arrays->count, side, rank,
-                 size, count);
+        snprintf(what, sizeof(what), "has %d %s arrays, but rank %d of %d has %d boxes",
+                 arrays->count, side, rank, size, count);
         note_error(set, field->name, what);
     }
     for (int k = 0; found && !*set->error && k < count; k++) {
@@ -199,19 +206,22 @@ static void **addresses_of(const struct arrays *arrays, int others)
 }
 
 /* Describes the fields; sets set->error. */
-static int describe(struct set *set, const epop_window_t *window, const struct boxes *boxes, MPIX_Field fields[])
+static int describe(struct set *set, const epop_window_t *window, const struct boxes *boxes,
+                    MPIX_Field fields[])
 {
     int code = MPI_SUCCESS;
 
     for (int f = 0; !code && f < set->count; f++) {
         struct field *field = &set->fields[f];
-        fields[f] = (MPIX_Field) {.name = field->name,.order = MPI_ORDER_FORTRAN,.element = MPI_DATATYPE_NULL};
+        fields[f] = (MPIX_Field) {
+        .name = field->name,.order = MPI_ORDER_FORTRAN,.element = MPI_DATATYPE_NULL};
         if (field->rank != set->fields[0].rank)
             note_error(set, field->name, "has another rank than the first one");
         memcpy(fields[f].nodes, field->nodes, sizeof(field->nodes));
         memcpy(fields[f].ghost, field->ghost, sizeof(field->ghost));
         check_side(set, field, &fields[f], boxes, &field->old, window->old_rank, window->old_size);
-        check_side(set, field, &fields[f], boxes, &field->fresh, window->new_rank, window->new_size);
+        check_side(set, field, &fields[f], boxes, &field->fresh, window->new_rank,
+                   window->new_size);
         fields[f].parts = addresses_of(&field->old, field->fresh.count);
         fields[f].new_parts = addresses_of(&field->fresh, field->old.count);
         code = fields[f].parts && fields[f].new_parts ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -222,7 +232,8 @@ static int describe(struct set *set, const epop_window_t *window, const struct b
 }
 
 /* The misfit of one process is an error of all: its call has an impossible number of axes. */
-static int move(struct set *set, const epop_window_t *window, const struct boxes *boxes, MPIX_Field fields[])
+static int move(struct set *set, const epop_window_t *window, const struct boxes *boxes,
+                MPIX_Field fields[])
 {
     int code = describe(set, window, boxes, fields);
 
@@ -230,8 +241,9 @@ static int move(struct set *set, const epop_window_t *window, const struct boxes
         return adapt_fail(code, "%s: there is no memory", adapt_called("adapt_move_fields"));
     if (*set->error)
         adapt_set_misfit(set->error);
-    code = adapt_boxes_move(window, *set->error ? 0 : set->count ? set->fields[0].rank : 1, boxes->list, boxes->state,
-                            boxes->new_state, set->count, fields);
+    code =
+        adapt_boxes_move(window, *set->error ? 0 : set->count ? set->fields[0].rank : 1,
+                         boxes->list, boxes->state, boxes->new_state, set->count, fields);
     adapt_set_misfit(NULL);
     return code;
 }
@@ -244,7 +256,8 @@ static int move_and_free(struct set **set, const epop_window_t *window, const st
     adapt_fortran_fields_new(set);
     MPIX_Field *fields = *set ? calloc((size_t) (*set)->count + 1, sizeof(*fields)) : NULL;
     if (!*set || !fields || !window)
-        code = adapt_fail(*set && fields ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "%s: there is no memory, or no open window",
+        code = adapt_fail(*set && fields ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+                          "%s: there is no memory, or no open window",
                           adapt_called("adapt_move_fields"));
     else
         code = move(*set, window, boxes, fields);
@@ -269,9 +282,10 @@ int adapt_fortran_fields_move(struct set **set, const epop_window_t *window, MPI
     return code;
 }
 
-/* ---- tiles whose boxes each process knows for its own -------------------------------------------- */
+/* ---- tiles whose boxes each process knows for its own ---------------------------------------- */
 
-#define TILES_MAX (INT32_MAX / (4 * MPIX_BOX_AXES))     /* of a process: the numbers of its old and new boxes */
+/* of a process: the numbers of its old and new boxes */
+#define TILES_MAX (INT32_MAX / (4 * MPIX_BOX_AXES))
 
 /* First and last cell of a tile, counted from 1, of a rank. */
 typedef void fortran_tile(int tile, int rank, int size, int axes, int64_t first[], int64_t last[]);
@@ -290,8 +304,8 @@ static int boxes_of_tiles(int rank, int size, int max, MPIX_Box boxes[], void *s
 
     (void) size;
     if (max > 0)
-        memcpy(boxes, &all->boxes[(int64_t) process * 2 * all->tiles], (size_t) (max < all->tiles ? max : all->tiles) *
-               sizeof(*boxes));
+        memcpy(boxes, &all->boxes[(int64_t) process * 2 * all->tiles],
+               (size_t) (max < all->tiles ? max : all->tiles) * sizeof(*boxes));
     return all->tiles;
 }
 
@@ -302,14 +316,15 @@ static MPIX_Box box_of_bounds(const struct field *field, const struct array *arr
 
     for (int axis = 0; axis < field->rank && axis < MPIX_BOX_AXES; axis++) {
         box.low[axis] = array->lower[axis] + field->ghost[axis];
-        box.high[axis] = array->lower[axis] + array->extent[axis] - field->ghost[axis] - field->nodes[axis];
+        box.high[axis] =
+            array->lower[axis] + array->extent[axis] - field->ghost[axis] - field->nodes[axis];
     }
     return box;
 }
 
 /* The boxes of this process' tiles in one world. */
-static void find_boxes(struct set *set, bool is_new, int tiles, int rank, int size, fortran_tile *cells,
-                       MPIX_Box boxes[])
+static void find_boxes(struct set *set, bool is_new, int tiles, int rank, int size,
+                       fortran_tile *cells, MPIX_Box boxes[])
 {
     const struct field *first = &set->fields[0];
     const struct arrays *arrays = is_new ? &first->fresh : &first->old;
@@ -331,12 +346,14 @@ static void find_boxes(struct set *set, bool is_new, int tiles, int rank, int si
         }
 }
 
-static int agree_on_tiles(struct adapt_channel *channel, const char *error, int tiles, bool has_cells)
+static int agree_on_tiles(struct adapt_channel *channel, const char *error, int tiles,
+                          bool has_cells)
 {
     const char *function = adapt_called("adapt_move_tiles");
-    const struct adapt_proposal mine = {.kind = ADAPT_CALL_FORTRAN_TILES,.function = function,.error = error,
-        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,.terms = adapt_mix(tiles, has_cells),
-        .chunk = adapt_exchange_chunk()
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_FORTRAN_TILES,.function = function,
+                                        .error = error,
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
+            .terms = adapt_mix(tiles, has_cells), .chunk = adapt_exchange_chunk()
     };
     struct adapt_agreed agreed;
     char text[AGREEMENT_TEXT];
@@ -350,16 +367,18 @@ static int agree_on_tiles(struct adapt_channel *channel, const char *error, int 
 }
 
 /* all: memory for the boxes of all processes, those of this one are in their place. */
-static int move_gathered(struct set **set, const epop_window_t *window, struct adapt_channel *channel, int tiles,
-                         MPIX_Box *all)
+static int move_gathered(struct set **set, const epop_window_t *window,
+                         struct adapt_channel *channel, int tiles, MPIX_Box *all)
 {
-    struct gathered old = {.boxes = all,.tiles = tiles }, coming = {.boxes = all + tiles,.tiles = tiles };
+    struct gathered old = {.boxes = all,.tiles = tiles },
+        coming = {.boxes = all + tiles,.tiles = tiles };
     const struct boxes boxes = {.list = boxes_of_tiles,.state = &old,.new_state = &coming };
     const int numbers = 2 * tiles * (int) (sizeof(MPIX_Box) / sizeof(int64_t));
     struct adapt_roles roles;
     int *process_of_new;
 
-    int code = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, numbers, MPI_INT64_T, channel->all);
+    int code =
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, numbers, MPI_INT64_T, channel->all);
     const char *error = adapt_roles_of(window, &roles, &process_of_new);
     coming.process_of = process_of_new;
     if (!code && error)
@@ -372,7 +391,8 @@ static int move_gathered(struct set **set, const epop_window_t *window, struct a
 
 static int move_tiles(struct set **set, const epop_window_t *window, int tiles, fortran_tile *cells)
 {
-    const char *error = !window ? "the window is not open (adapt_window_open)" : *set ? NULL : ADAPT_NO_MEMORY;
+    const char *error =
+        !window ? "the window is not open (adapt_window_open)" : *set ? NULL : ADAPT_NO_MEMORY;
     struct adapt_channel *channel;
     MPIX_Box *all = NULL;
     int process, processes;
@@ -405,9 +425,10 @@ static int move_tiles(struct set **set, const epop_window_t *window, int tiles, 
     return code;
 }
 
-/* Moves the fields of `tiles` tiles of each process.  cells: their boxes; NULL: lower bounds are numbers through the
- * domain.  Frees the set, also with an error. */
-int adapt_fortran_tiles_move(struct set **set, const epop_window_t *window, int tiles, fortran_tile *cells)
+/* Moves the fields of `tiles` tiles of each process.  cells: their boxes; NULL: lower bounds are
+ * numbers through the domain.  Frees the set, also with an error. */
+int adapt_fortran_tiles_move(struct set **set, const epop_window_t *window, int tiles,
+                             fortran_tile *cells)
 {
     const char *former = adapt_call_as("adapt_move_tiles");
 
@@ -418,7 +439,7 @@ int adapt_fortran_tiles_move(struct set **set, const epop_window_t *window, int 
     return code;
 }
 
-/* ---- rank, size, status ---------------------------------------------------------------------------- */
+/* ---- rank, size, status ---------------------------------------------------------------------- */
 
 void adapt_fortran_rank(int *rank, int *size)
 {

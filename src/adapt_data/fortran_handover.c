@@ -1,6 +1,7 @@
 /*
- * Shared variables, sums and files of the Fortran module adapt_data.  Variables come as descriptors, of any
- * type and rank; a file is closed and opened by the module, here its processes exchange its description.
+ * Shared variables, sums and files of the Fortran module adapt_data.  Variables come as
+ * descriptors, of any type and rank; a file is closed and opened by the module, here its processes
+ * exchange its description.
  */
 
 #include <ISO_Fortran_binding.h>
@@ -10,7 +11,7 @@
 #include "failure.h"
 #include "handover.h"
 
-/* ---- variables -------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static int64_t bytes_of(const CFI_cdesc_t *variable)
 {
@@ -24,10 +25,12 @@ static int64_t bytes_of(const CFI_cdesc_t *variable)
 /* Joining processes get what old rank 0 has. */
 int adapt_fortran_share(const epop_window_t *window, CFI_cdesc_t *variable)
 {
-    const bool is_whole = variable->base_addr && (variable->rank == 0 || CFI_is_contiguous(variable));
+    const bool is_whole = variable->base_addr && (variable->rank == 0 ||
+                                                  CFI_is_contiguous(variable));
 
-    return adapt_share_bytes(window, variable->base_addr, is_whole ? bytes_of(variable) : 0, is_whole ?
-                             NULL : "the variable is not allocated, or not in one piece", "adapt_share");
+    return adapt_share_bytes(window, variable->base_addr, is_whole ? bytes_of(variable) : 0,
+                             is_whole ? NULL : "the variable is not allocated, or not in one piece",
+                             "adapt_share");
 }
 
 int adapt_fortran_sums(const epop_window_t *window, int count, double values[])
@@ -39,9 +42,10 @@ int adapt_fortran_sums(const epop_window_t *window, int count, double values[])
     return code;
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-int adapt_fortran_file_owner(const epop_window_t *window, int has_it, int successor, int *owner, int *rank)
+int adapt_fortran_file_owner(const epop_window_t *window, int has_it, int successor, int *owner,
+                             int *rank)
 {
     struct adapt_channel *channel;
 

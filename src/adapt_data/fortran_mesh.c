@@ -1,7 +1,7 @@
 /*
- * Rows, ghosts and items in cells for the module adapt_data (adapt_mesh.h, adapt_items.h).  The arrays are Fortran's:
- * rows are moved array by array by the module, which needs the agreement on the call and an order here.  Local
- * numbers are counted from 1 there, from 0 here.
+ * Rows, ghosts and items in cells for the module adapt_data (adapt_mesh.h, adapt_items.h).  The
+ * arrays are Fortran's: rows are moved array by array by the module, which needs the agreement on
+ * the call and an order here.  Local numbers are counted from 1 there, from 0 here.
  */
 
 #include "adapt_mesh.h"
@@ -17,14 +17,17 @@
 #include "items.h"
 #include "mesh.h"
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The first step of adapt_move_rows.  error: what is wrong on this process; "": nothing. */
-int adapt_fortran_rows_agree(const epop_window_t *window, int bytes, int has_lists, const char *error)
+int adapt_fortran_rows_agree(const epop_window_t *window, int bytes, int has_lists,
+                             const char *error)
 {
     static const char function[] = "adapt_move_rows";
-    const struct adapt_proposal mine = {.kind = ADAPT_CALL_ROWS,.function = function,.error = *error ? error : NULL,
-        .error_class = MPI_ERR_ARG,.terms = adapt_mix(bytes, has_lists),.chunk = adapt_exchange_chunk()
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_ROWS,.function = function,
+                                        .error = *error ? error : NULL,
+        .error_class = MPI_ERR_ARG,.terms = adapt_mix(bytes, has_lists),
+            .chunk = adapt_exchange_chunk()
     };
     struct adapt_channel *channel;
     struct adapt_agreed agreed;
@@ -36,7 +39,8 @@ int adapt_fortran_rows_agree(const epop_window_t *window, int bytes, int has_lis
     code = adapt_agree_on_call(channel, &mine, &agreed);
     if (code || !agreed.terms_differ)
         return code;
-    snprintf(text, sizeof(text), "integers of %d bytes, first is %s", bytes, has_lists ? "present" : "absent");
+    snprintf(text, sizeof(text), "integers of %d bytes, first is %s", bytes,
+             has_lists ? "present" : "absent");
     return adapt_refuse_difference(channel, function, "their rows", text);
 }
 
@@ -57,7 +61,8 @@ int adapt_fortran_order(int64_t count, const int64_t numbers[], int64_t order[])
     struct numbered *list = adapt_reserve(count, sizeof(*list));
 
     if (!list)
-        return adapt_fail(MPI_ERR_NO_MEM, "adapt_move_rows: there is no memory; rows are not in order");
+        return adapt_fail(MPI_ERR_NO_MEM,
+                          "adapt_move_rows: there is no memory; rows are not in order");
     for (int64_t k = 0; k < count; k++)
         list[k] = (struct numbered) {numbers[k], k + 1};
     qsort(list, (size_t) count, sizeof(*list), compare);
@@ -67,7 +72,7 @@ int adapt_fortran_order(int64_t count, const int64_t numbers[], int64_t order[])
     return MPI_SUCCESS;
 }
 
-/* ---- ghosts ----------------------------------------------------------------------------------- */
+/* ---- ghosts ---------------------------------------------------------------------------------- */
 
 static MPI_Datatype index_of(int bytes)
 {
@@ -81,12 +86,13 @@ static void shift(void *entry, int bytes, int64_t entries, int by)
 }
 
 /* comm: NULL is the world. */
-int adapt_fortran_ghosts_create(const MPI_Fint *comm, int bytes, int64_t rows, const void *global, int64_t entries,
-                                void *entry, MPIX_Ghosts *ghosts)
+int adapt_fortran_ghosts_create(const MPI_Fint *comm, int bytes, int64_t rows, const void *global,
+                                int64_t entries, void *entry, MPIX_Ghosts *ghosts)
 {
     const char *former = adapt_call_as("adapt_ghosts_create");
-    int code = MPIX_Ghosts_create(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_WORLD, index_of(bytes), rows, global, entries,
-                                  entry, ghosts);
+    int code =
+        MPIX_Ghosts_create(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_WORLD, index_of(bytes), rows,
+                           global, entries, entry, ghosts);
 
     (void) adapt_call_as(former);
     if (!code)
@@ -141,19 +147,25 @@ static int64_t slice_bytes(const CFI_cdesc_t *array)
 int adapt_fortran_ghosts_update(MPIX_Ghosts ghosts, CFI_cdesc_t *values)
 {
     static const char function[] = "adapt_ghosts_update";
-    const int64_t needed = ghosts ? ghosts->rows + ghosts->count : 0, bytes = needed > 0 ? slice_bytes(values) : 1;
+    const int64_t needed = ghosts ? ghosts->rows + ghosts->count : 0, bytes =
+        needed > 0 ? slice_bytes(values) : 1;
 
     if (!ghosts || bytes < 1 || (needed > 0 && values->dim[values->rank - 1].extent < needed))
-        return adapt_fail(MPI_ERR_ARG, "%s: ghosts are not created, or the array is not allocated, not in one piece, or"
-                          " has fewer slices than the %" PRId64 " rows and ghosts", function, needed);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: ghosts are not created, or the array is not allocated, not in one "
+                          "piece, or"
+                          " has fewer slices than the %" PRId64 " rows and ghosts", function,
+                          needed);
     const char *former = adapt_call_as(function);
     MPI_Datatype type = MPIX_Adapt_bytes(bytes);
-    int code = type == MPI_DATATYPE_NULL ? MPI_ERR_NO_MEM : MPIX_Ghosts_update(ghosts, values->base_addr, type);
+    int code =
+        type == MPI_DATATYPE_NULL ? MPI_ERR_NO_MEM : MPIX_Ghosts_update(ghosts, values->base_addr,
+                                                                        type);
     (void) adapt_call_as(former);
     return code;
 }
 
-/* ---- items in cells ---------------------------------------------------------------------------- */
+/* ---- items in cells -------------------------------------------------------------------------- */
 
 #define COLUMNS_MAX 8
 
@@ -232,15 +244,16 @@ static const char *check_column(struct cells *it, int c, int64_t slots, int64_t 
     if (!array->address)
         return "an array is not allocated, not in one piece, or has less than two dimensions";
     if (array->slots != slots || array->cells != cells)
-        return "the last two extents of an array are not those of destination: slots and cells, with a count for each"
+        return "the last two extents of an array are not those of destination: slots and cells, "
+               "with a count for each"
             " cell";
     it->bytes[c] = array->bytes;
     return array->bytes > 0 ? NULL : "an item has no bytes";
 }
 
 /* Items without gaps, and where they go; *to is the caller's. */
-static const char *pack(struct cells *it, int64_t cells, const int count[], int64_t slots, const int destination[],
-                        int **to)
+static const char *pack(struct cells *it, int64_t cells, const int count[], int64_t slots,
+                        const int destination[], int **to)
 {
     int64_t all = 0;
 
@@ -265,20 +278,24 @@ static const char *pack(struct cells *it, int64_t cells, const int count[], int6
             if (destination[i] < 0)     /* a copy of another process' item */
                 continue;
             for (int c = 0; c < it->columns; c++)
-                memcpy(it->items[c] + it->count * it->bytes[c], it->array[c].address + i * it->bytes[c],
-                       (size_t) it->bytes[c]);
+                memcpy(it->items[c] + it->count * it->bytes[c],
+                       it->array[c].address + i * it->bytes[c], (size_t) it->bytes[c]);
             (*to)[it->count++] = destination[i];
         }
     return NULL;
 }
 
-/* Joining processes get the number of arrays and the bytes of their items: they may have none allocated. */
+/* Joining processes get the number of arrays and the bytes of their items: they may have none
+ * allocated. */
 static int agree_on_columns(struct cells *it, const epop_window_t *window, const char *error)
 {
-    enum { COLUMNS = COLUMNS_MAX, NUMBERS };    /* the bytes of each column, and how many there are */
+    /* the bytes of each column, and how many there are */
+    enum { COLUMNS = COLUMNS_MAX, NUMBERS };
     static const char function[] = "adapt_move_cells";
-    const struct adapt_proposal mine = {.kind = ADAPT_CALL_FORTRAN_CELLS,.function = function,.error = error,
-        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,.chunk = adapt_exchange_chunk()
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_FORTRAN_CELLS,.function = function,
+                                        .error = error,
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
+            .chunk = adapt_exchange_chunk()
     };
     int64_t both[2 * NUMBERS];  /* the greatest, and the smallest, negated */
     struct adapt_channel *channel;
@@ -291,7 +308,9 @@ static int agree_on_columns(struct cells *it, const epop_window_t *window, const
         return adapt_channel_failed(code, function, error);
     code = adapt_agree_on_call(channel, &mine, &agreed);
     for (int k = 0; !code && k < NUMBERS; k++) {
-        both[k] = window->old_rank < 0 ? INT64_MIN : k == COLUMNS ? it->columns : k < it->columns ? it->bytes[k] : 0;
+        both[k] =
+            window->old_rank < 0 ? INT64_MIN : k == COLUMNS ? it->columns : k <
+            it->columns ? it->bytes[k] : 0;
         both[NUMBERS + k] = window->old_rank < 0 ? INT64_MIN : -both[k];
     }
     if (!code)
@@ -306,14 +325,16 @@ static int agree_on_columns(struct cells *it, const epop_window_t *window, const
     }
     for (int c = 0; !is_equal && c < it->columns; c++) {
         const size_t length = strlen(text);
-        snprintf(text + length, sizeof(text) - length, "%s%" PRId64 " bytes", c > 0 ? ", " : "", it->bytes[c]);
+        snprintf(text + length, sizeof(text) - length, "%s%" PRId64 " bytes", c > 0 ? ", " : "",
+                 it->bytes[c]);
     }
-    return is_equal ? code : adapt_refuse_difference(channel, function, "the arrays of an item", text);
+    return is_equal ? code : adapt_refuse_difference(channel, function, "the arrays of an item",
+                                                     text);
 }
 
 /* cells: how many; count[cells], destination[cells * slots]. */
-int adapt_fortran_cells_move(struct cells **handle, const epop_window_t *window, int64_t cells, const int count[],
-                             int64_t slots, const int destination[])
+int adapt_fortran_cells_move(struct cells **handle, const epop_window_t *window, int64_t cells,
+                             const int count[], int64_t slots, const int destination[])
 {
     struct cells *it = *handle;
     MPIX_Column columns[COLUMNS_MAX];
@@ -331,7 +352,9 @@ int adapt_fortran_cells_move(struct cells **handle, const epop_window_t *window,
         error = columns[c].element == MPI_DATATYPE_NULL ? ADAPT_NO_MEMORY : error;
     }
     if (!code)
-        code = adapt_items_move(window, "adapt_move_cells", error, &it->count, to, it->columns, columns);
+        code =
+            adapt_items_move(window, "adapt_move_cells", error, &it->count, to, it->columns,
+                             columns);
     if (it && (code || window->new_rank < 0))
         clear_items(it);
     free(to);
@@ -345,9 +368,11 @@ int adapt_fortran_cells_get(struct cells **cells, int64_t i, int c, CFI_cdesc_t 
 
     for (int k = 0; k < variable->rank; k++)
         bytes *= variable->dim[k].extent;
-    if (!*cells || i < 1 || i > (*cells)->count || c >= (*cells)->columns || bytes != (*cells)->bytes[c] ||
-        !variable->base_addr || (variable->rank > 0 && !CFI_is_contiguous(variable)))
-        return adapt_fail(MPI_ERR_ARG, "adapt_cells_get: there is no item %" PRId64 ", or its array %d has other"
+    if (!*cells || i < 1 || i > (*cells)->count || c >= (*cells)->columns ||
+        bytes != (*cells)->bytes[c] || !variable->base_addr || (variable->rank > 0 &&
+                                                                !CFI_is_contiguous(variable)))
+        return adapt_fail(MPI_ERR_ARG,
+                          "adapt_cells_get: there is no item %" PRId64 ", or its array %d has other"
                           " bytes than the variable, which has %" PRId64, i, c + 1, bytes);
     memcpy(variable->base_addr, (*cells)->items[c] + (i - 1) * bytes, (size_t) bytes);
     return MPI_SUCCESS;

@@ -1,4 +1,5 @@
-/* Boxes and items of the module adapt_data: allocatable arrays that move as a whole, in one call each. */
+/* Boxes and items of the module adapt_data: allocatable arrays that move as a whole, in one call
+ * each. */
 
 #include "adapt_boxes.h"
 #include "adapt_items.h"
@@ -10,7 +11,7 @@
 #include "failure.h"
 #include "fortran_array.h"
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 /* One field with a box for each rank, while it moves. */
 struct fortran_box {
@@ -50,8 +51,8 @@ static bool fits(const struct fortran_part *part, const MPIX_Field *field, MPIX_
     return is_equal;
 }
 
-/* part->first: the address of the array.  An array that does not fit is refused by all processes, like
- * one that is missing. */
+/* part->first: the address of the array.  An array that does not fit is refused by all processes,
+ * like one that is missing. */
 int adapt_fortran_box_move(const epop_window_t *window, const char *name,
                            const struct fortran_part *part, MPIX_Boxes *boxes, const int nodes[],
                            const int ghost[], void *(*grow) (int64_t, void *),
@@ -59,7 +60,8 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
 {
     struct fortran_box made = {.slot = slot };
     const MPIX_Adapt_memory memory = {.grow = grow,.release = release,.state = &made };
-    MPIX_Field field = {.name = name,.element = adapt_fortran_type(part->kind),.order = MPI_ORDER_FORTRAN,
+    MPIX_Field field = {.name = name,.element = adapt_fortran_type(part->kind),
+                        .order = MPI_ORDER_FORTRAN,
         .memory = &memory
     };
     MPIX_Box box;
@@ -76,7 +78,8 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
             adapt_set_misfit(misfit);
     }
     void *former = base[0];
-    if (window && window->new_rank >= 0 && boxes(window->new_rank, window->new_size, 1, &box, NULL) == 1)
+    if (window && window->new_rank >= 0 &&
+        boxes(window->new_rank, window->new_size, 1, &box, NULL) == 1)
         for (int axis = 0; axis < part->rank; axis++) {
             made.lower[axis] = box.low[axis] - ghost[axis];
             made.upper[axis] = box.high[axis] - 1 + nodes[axis] + ghost[axis];
@@ -92,7 +95,7 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
     return code;
 }
 
-/* ---- items ------------------------------------------------------------------------------------ */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 /* The slices that come to this process. */
 struct arrivals {
@@ -124,7 +127,8 @@ static int put_together(struct fortran_array *array, const void *part, int64_t s
     char *fresh = grow(stay + come->count, array);
 
     if (!fresh)
-        return adapt_fail(MPI_ERR_NO_MEM, "adapt_move_items: array '%s': there is no memory; items are missing"
+        return adapt_fail(MPI_ERR_NO_MEM,
+                          "adapt_move_items: array '%s': there is no memory; items are missing"
                           " now", array->name);
     if (held > 0)
         memcpy(fresh, part, held);
@@ -137,7 +141,8 @@ static int move_items(struct fortran_array *array, const epop_window_t *window,
                       const struct fortran_part *part, int64_t slices, const int destination[],
                       void *(*grow) (int64_t, void *), int *outcome)
 {
-    MPIX_Column column = {.base = part->first ? part->first : array };  /* slices without elements */
+    /* slices without elements */
+    MPIX_Column column = {.base = part->first ? part->first : array };
     struct arrivals come = { 0 };
     int64_t stay = slices;
     int type_bytes;
@@ -165,15 +170,16 @@ int adapt_fortran_items_move(const epop_window_t *window, const char *name,
                              int64_t destinations, void *(*grow) (int64_t, void *), void *slot,
                              int *outcome)
 {
-    struct fortran_array array = {.layout = {.kind = ADAPT_LAYOUT_IRREGULAR},.name = (char *) name };
+    struct fortran_array array = {.layout = {.kind = ADAPT_LAYOUT_IRREGULAR},.name =(char *) name };
     const int64_t slices = part->is_allocated ? part->extent[part->rank - 1] : 0;
 
     char why[100];
 
-    snprintf(why, sizeof(why), "there are %" PRId64 " destinations for %" PRId64 " slices", destinations,
-             slices);
-    int code = adapt_fortran_agree(&array, window, part, ADAPT_CALL_FORTRAN_ITEMS, "adapt_move_items",
-                     slices == destinations ? NULL : why);
+    snprintf(why, sizeof(why), "there are %" PRId64 " destinations for %" PRId64 " slices",
+             destinations, slices);
+    int code =
+        adapt_fortran_agree(&array, window, part, ADAPT_CALL_FORTRAN_ITEMS, "adapt_move_items",
+                            slices == destinations ? NULL : why);
     array.slot = slot;
     return code ? code : move_items(&array, window, part, slices, destination, grow, outcome);
 }

@@ -1,8 +1,8 @@
 /*
  * Ghosts (adapt_mesh.h): who owns what a process' lists name, and messages of their values.
  *
- * The owners are found by a directory: process k of p knows the owners of all rows whose number is k modulo p.  Each
- * process sends it the rows that it has, then the numbers that it queries.
+ * The owners are found by a directory: process k of p knows the owners of all rows whose number is
+ * k modulo p.  Each process sends it the rows that it has, then the numbers that it queries.
  */
 
 #include "adapt_mesh.h"
@@ -45,7 +45,7 @@ static const struct known *find(const struct known list[], int64_t count, int64_
     return count > 0 ? bsearch(&key, list, (size_t) count, sizeof(key), compare_global) : NULL;
 }
 
-/* ---- messages between all --------------------------------------------------------------------- */
+/* ---- messages between all -------------------------------------------------------------------- */
 
 #define NUMBERS 3               /* of a struct known, int64_t each */
 
@@ -54,7 +54,8 @@ _Static_assert(sizeof(struct known) == NUMBERS * sizeof(int64_t), "no gaps");
 /* Lists for each process, and what has come from each. */
 struct mail {
     int size;
-    int *sent, *sent_at, *received, *received_at;       /* [size] in numbers; *_at: where they begin */
+    /* [size] in numbers; *_at: where they begin */
+    int *sent, *sent_at, *received, *received_at;
     struct known *out, *in;
     int64_t outs, ins;          /* how many */
 };
@@ -119,18 +120,19 @@ static int post_mail(MPI_Comm comm, const struct known list[], int64_t count, st
     mail->in = adapt_reserve(mail->ins, sizeof(*mail->in));
     if (!mail->in)
         return MPI_ERR_NO_MEM;
-    return MPI_Alltoallv(mail->out, mail->sent, mail->sent_at, MPI_INT64_T, mail->in, mail->received,
-                         mail->received_at, MPI_INT64_T, comm);
+    return MPI_Alltoallv(mail->out, mail->sent, mail->sent_at, MPI_INT64_T, mail->in,
+                         mail->received, mail->received_at, MPI_INT64_T, comm);
 }
 
-/* Sends the received records, as they are now, back to their senders, instead of those that were sent. */
+/* Sends the received records, as they are now, back to their senders, instead of those that were
+ * sent. */
 static int return_mail(MPI_Comm comm, struct mail *mail)
 {
-    return MPI_Alltoallv(mail->in, mail->received, mail->received_at, MPI_INT64_T, mail->out, mail->sent,
-                         mail->sent_at, MPI_INT64_T, comm);
+    return MPI_Alltoallv(mail->in, mail->received, mail->received_at, MPI_INT64_T, mail->out,
+                         mail->sent, mail->sent_at, MPI_INT64_T, comm);
 }
 
-/* ---- one call --------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 struct call {
     MPI_Comm comm;
@@ -220,15 +222,19 @@ static int refuse(const struct call *call, const struct faults *mine)
 
     int code = MPI_Allreduce(mine, &all, 2, MPI_INT64_T, MPI_MIN, call->comm);
     if (!code && all.twice != INT64_MAX)
-        code = adapt_fail(MPI_ERR_ARG, "%s: row %" PRId64 " is there twice: each row belongs to one process", FUNCTION,
-                          all.twice);
+        code =
+            adapt_fail(MPI_ERR_ARG,
+                       "%s: row %" PRId64 " is there twice: each row belongs to one process",
+                       FUNCTION, all.twice);
     else if (!code && all.missing != INT64_MAX)
-        code = adapt_fail(MPI_ERR_ARG, "%s: an entry names row %" PRId64 ", which no process has; entries are global"
+        code = adapt_fail(MPI_ERR_ARG,
+                          "%s: an entry names row %" PRId64 ", which no process has; entries are "
+                                                            "global"
                           " numbers", FUNCTION, all.missing);
     return code;
 }
 
-/* ---- neighbours ------------------------------------------------------------------------------- */
+/* ---- neighbours ------------------------------------------------------------------------------ */
 
 /* counts[size] for each process of what comes and goes: the lists of neighbours. */
 static int list_neighbours(MPIX_Ghosts ghosts, int size, const int coming[], const int going[])
@@ -260,7 +266,8 @@ static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
     int size;
 
     MPI_Comm_size(call->comm, &size);
-    int *coming = adapt_reserve(4 * (int64_t) size, sizeof(int)), *going = coming ? coming + size : NULL;
+    int *coming = adapt_reserve(4 * (int64_t) size, sizeof(int)), *going =
+        coming ? coming + size : NULL;
     int code = coming && wanted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     for (int64_t k = 0; !code && k < call->ghosts; k++) {
         coming[call->named[k].owner]++;
@@ -277,8 +284,9 @@ static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
         code = ghosts->send_row ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (!code)
-        code = MPI_Alltoallv(wanted, coming, coming + 2 * size, MPI_INT64_T, ghosts->send_row, going,
-                             coming + 3 * size, MPI_INT64_T, call->comm);
+        code =
+            MPI_Alltoallv(wanted, coming, coming + 2 * size, MPI_INT64_T, ghosts->send_row, going,
+                          coming + 3 * size, MPI_INT64_T, call->comm);
     if (!code)
         code = list_neighbours(ghosts, size, coming, going);
     free(coming);
@@ -286,7 +294,8 @@ static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
     return code;
 }
 
-/* Global numbers and owners of ghosts; the local number of each goes to named, which is by global number then. */
+/* Global numbers and owners of ghosts; the local number of each goes to named, which is by global
+ * number then. */
 static int number(struct call *call, MPIX_Ghosts ghosts)
 {
     ghosts->rows = call->rows;
@@ -341,14 +350,17 @@ static int make(struct call *call, MPIX_Ghosts ghosts)
     return code;
 }
 
-int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const void *global, int64_t entries,
-                       void *entry, MPIX_Ghosts *ghosts)
+int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const void *global,
+                       int64_t entries, void *entry, MPIX_Ghosts *ghosts)
 {
-    struct call call = {.comm = comm,.rows = rows,.entries = entries,.global = global,.entry = entry };
+    struct call call = {.comm = comm,.rows = rows,.entries = entries,.global = global,
+                        .entry = entry };
 
-    if (!adapt_index_bytes(index, &call.bytes) || !ghosts || rows < 0 || entries < 0 || (rows > 0 && !global) ||
-        (entries > 0 && !entry))
-        return adapt_fail(MPI_ERR_ARG, "%s: index is not MPI_INT or MPI_INT64_T, a number is negative, or an array or"
+    if (!adapt_index_bytes(index, &call.bytes) || !ghosts || rows < 0 || entries < 0 ||
+        (rows > 0 && !global) ||(entries > 0 && !entry))
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: index is not MPI_INT or MPI_INT64_T, a number is negative, or an "
+                          "array or"
                           " ghosts is NULL", FUNCTION);
     *ghosts = calloc(1, sizeof(**ghosts));
     if (!*ghosts)
@@ -360,8 +372,9 @@ int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const vo
     if (!code)
         code = make(&call, *ghosts);
     if (code == MPI_ERR_NO_MEM || code == MPI_ERR_COUNT)
-        code = adapt_fail(code, "%s: there is no memory, or a process has more than %d rows to query", FUNCTION,
-                          INT32_MAX / NUMBERS);
+        code =
+            adapt_fail(code, "%s: there is no memory, or a process has more than %d rows to query",
+                       FUNCTION, INT32_MAX / NUMBERS);
     if (code)
         MPIX_Ghosts_free(ghosts);
     return code;
@@ -395,12 +408,16 @@ int MPIX_Ghosts_restore(MPIX_Ghosts ghosts, MPI_Datatype index, int64_t entries,
     int bytes;
 
     if (!ghosts || !adapt_index_bytes(index, &bytes) || entries < 0 || (entries > 0 && !entry))
-        return adapt_fail(MPI_ERR_ARG, "%s: ghosts or entry is NULL, or index is not MPI_INT or MPI_INT64_T", function);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: ghosts or entry is NULL, or index is not MPI_INT or MPI_INT64_T",
+                          function);
     for (int64_t k = 0; k < entries; k++) {
         const int64_t local = adapt_get_index(entry, bytes, k);
         if (local < 0 || local >= ghosts->rows + ghosts->count)
-            return adapt_fail(MPI_ERR_ARG, "%s: entry %" PRId64 " is %" PRId64 ", no local number of %" PRId64
-                              " rows and %" PRId64 " ghosts", function, k, local, ghosts->rows, ghosts->count);
+            return adapt_fail(MPI_ERR_ARG,
+                              "%s: entry %" PRId64 " is %" PRId64 ", no local number of %" PRId64
+                              " rows and %" PRId64 " ghosts", function, k, local, ghosts->rows,
+                              ghosts->count);
     }
     for (int64_t k = 0; k < entries; k++) {
         const int64_t local = adapt_get_index(entry, bytes, k);
@@ -410,26 +427,28 @@ int MPIX_Ghosts_restore(MPIX_Ghosts ghosts, MPI_Datatype index, int64_t entries,
     return MPI_SUCCESS;
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-static int exchange(MPIX_Ghosts ghosts, char *values, MPI_Datatype element, MPI_Aint extent, char *packed,
-                    MPI_Request requests[])
+static int exchange(MPIX_Ghosts ghosts, char *values, MPI_Datatype element, MPI_Aint extent,
+                    char *packed, MPI_Request requests[])
 {
     int code = MPI_SUCCESS, count = 0;
 
     for (int k = 0; !code && k < ghosts->neighbours; k++) {
         const int64_t first = ghosts->receive_first[k], many = ghosts->receive_first[k + 1] - first;
         if (many > 0)
-            code = MPI_Irecv(values + (ghosts->rows + first) * extent, (int) many, element, ghosts->neighbour[k], TAG,
-                             ghosts->comm, &requests[count++]);
+            code =
+                MPI_Irecv(values + (ghosts->rows + first) * extent, (int) many, element,
+                          ghosts->neighbour[k], TAG, ghosts->comm, &requests[count++]);
     }
     for (int k = 0; !code && k < ghosts->neighbours; k++) {
         const int64_t first = ghosts->send_first[k], many = ghosts->send_first[k + 1] - first;
         for (int64_t i = first; i < first + many; i++)
             memcpy(packed + i * extent, values + ghosts->send_row[i] * extent, (size_t) extent);
         if (many > 0)
-            code = MPI_Isend(packed + first * extent, (int) many, element, ghosts->neighbour[k], TAG, ghosts->comm,
-                             &requests[count++]);
+            code =
+                MPI_Isend(packed + first * extent, (int) many, element, ghosts->neighbour[k], TAG,
+                          ghosts->comm, &requests[count++]);
     }
     for (int k = 0; k < count; k++) {
         const int wait_code = MPI_Wait(&requests[k], MPI_STATUS_IGNORE);

@@ -20,7 +20,7 @@ static int rank_among_all(const epop_window_t *window, int new_rank)
     return window->old_size + new_rank - window->staying;
 }
 
-/* ---- sums ------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int add_up(const epop_window_t *window, MPI_Comm all, int count, double values[],
                   double *leaving)
@@ -29,7 +29,8 @@ static int add_up(const epop_window_t *window, MPI_Comm all, int count, double v
 
     for (int k = 0; k < count; k++)
         leaving[k] = window->status == MPI_ADAPT_STATUS_LEAVING ? values[k] : 0;
-    int code = MPI_Reduce(leaving, sums, count, MPI_DOUBLE, MPI_SUM, rank_among_all(window, 0), all);
+    int code =
+        MPI_Reduce(leaving, sums, count, MPI_DOUBLE, MPI_SUM, rank_among_all(window, 0), all);
     for (int k = 0; !code && k < count; k++) {
         if (window->status != MPI_ADAPT_STATUS_STAYING)
             values[k] = 0;
@@ -46,8 +47,8 @@ static bool is_filled(const epop_window_t *window)
     return window && window->new_rank_of;
 }
 
-/* The first step of all these functions: on all processes or on none.  what: what the terms are; text: those of
- * this process.  *channel is that of the window. */
+/* The first step of all these functions: on all processes or on none.  what: what the terms are;
+ * text: those of this process.  *channel is that of the window. */
 static int agree(const epop_window_t *window, enum adapt_call_kind kind, const char *function,
                  const char *error, int64_t terms, const char *what, const char *text,
                  struct adapt_channel **channel)
@@ -62,13 +63,15 @@ static int agree(const epop_window_t *window, enum adapt_call_kind kind, const c
     if (code)
         return adapt_channel_failed(code, function, error);
     code = adapt_agree_on_call(*channel, &mine, &agreed);
-    return code || !agreed.terms_differ ? code : adapt_refuse_difference(*channel, function, what, text);
+    return code ||
+        !agreed.terms_differ ? code : adapt_refuse_difference(*channel, function, what, text);
 }
 
 int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[])
 {
-    const char *error = !is_filled(window) ? NOT_OPEN : count < 0 ? "the number of values is negative" :
-        count > 0 && !values ? "values is NULL" : NULL;
+    const char *error =
+        !is_filled(window) ? NOT_OPEN : count < 0 ? "the number of values is negative" : count > 0
+        && !values ? "values is NULL" : NULL;
     struct adapt_channel *channel;
     char text[40];
 
@@ -76,15 +79,16 @@ int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[])
     if (!error && !capacity)
         error = ADAPT_NO_MEMORY;
     snprintf(text, sizeof(text), "%d", count);
-    int code = agree(window, ADAPT_CALL_SUMS, "MPIX_Adapt_sums", error, count, "the number of sums", text,
-                     &channel);
+    int code =
+        agree(window, ADAPT_CALL_SUMS, "MPIX_Adapt_sums", error, count, "the number of sums", text,
+              &channel);
     if (!code)
         code = add_up(window, channel->all, count, values, capacity);
     free(capacity);
     return code;
 }
 
-/* ---- shared variables ------------------------------------------------------------------------- */
+/* ---- shared variables ------------------------------------------------------------------------ */
 
 int adapt_share_bytes(const epop_window_t *window, void *address, int64_t bytes, const char *error,
                       const char *function)
@@ -95,8 +99,9 @@ int adapt_share_bytes(const epop_window_t *window, void *address, int64_t bytes,
     if (!is_filled(window))
         error = NOT_OPEN;
     snprintf(text, sizeof(text), "%lld bytes", (long long) bytes);
-    int code = agree(window, ADAPT_CALL_SHARE, function, error, bytes, "the size of a variable", text,
-                     &channel);
+    int code =
+        agree(window, ADAPT_CALL_SHARE, function, error, bytes, "the size of a variable", text,
+              &channel);
     if (code || window->joining == 0)
         return code;
     return MPI_Bcast_c(address, bytes, MPI_BYTE,
@@ -116,11 +121,12 @@ int MPIX_Adapt_data_agree(const epop_window_t *window, int64_t bytes)
     char text[40];
 
     snprintf(text, sizeof(text), "%lld bytes", (long long) bytes);
-    return agree(window, ADAPT_CALL_BROADCAST, "MPIX_Adapt_data_agree", is_filled(window) ? NULL : NOT_OPEN,
-                 bytes, "the size of a variable", text, &channel);
+    return agree(window, ADAPT_CALL_BROADCAST, "MPIX_Adapt_data_agree",
+                 is_filled(window) ? NULL : NOT_OPEN, bytes, "the size of a variable", text,
+                 &channel);
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 #define PATH_LENGTH 4096        /* with its end */
 
@@ -193,12 +199,15 @@ int adapt_file_owner(const epop_window_t *window, bool has_it, int successor, co
     if (!is_filled(window)) {
         error = NOT_OPEN;
     } else if (!error && (successor < 0 || successor >= window->new_size)) {
-        snprintf(text, sizeof(text), "successor is %d, no rank of the new world of %d", successor, window->new_size);
+        snprintf(text, sizeof(text), "successor is %d, no rank of the new world of %d", successor,
+                 window->new_size);
         error = text;
     }
     char name[40];
     snprintf(name, sizeof(name), "new rank %d", successor);
-    int code = agree(window, ADAPT_CALL_FILE, function, error, successor, "the successor of a file", name, &channel);
+    int code =
+        agree(window, ADAPT_CALL_FILE, function, error, successor, "the successor of a file", name,
+              &channel);
     if (code)
         return code;
     MPI_Comm_rank(channel->all, &rank);
@@ -221,8 +230,9 @@ int adapt_file_end(const epop_window_t *window, bool failed, const char *functio
     int code = adapt_channel_open(window, &channel);
     if (!code)
         code = agree_on(channel->all, failed, &worst);
-    return code || !worst ? code : adapt_fail(MPI_ERR_IO, "%s: the file cannot be closed by the one that"
-                                              " leaves, or not opened by its successor", function);
+    return code || !worst ? code : adapt_fail(MPI_ERR_IO,
+                                   "%s: the file cannot be closed by the one that"
+                                   " leaves, or not opened by its successor", function);
 }
 
 int MPIX_Adapt_file(const epop_window_t *window, int successor, const char *path, FILE **file)

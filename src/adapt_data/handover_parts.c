@@ -42,7 +42,8 @@ int MPIX_Adapt_data_file(MPIX_Adapt_data data, const char *path, FILE **file)
         return adapt_fail(MPI_ERR_ARG, "%s: path or file is NULL", function);
     struct registered *made = calloc(1, sizeof(*made) + strlen(path) + 1);
     if (made) {
-        made->part = (struct adapt_part) {.kind = ADAPT_PART_CALL,.move = move_file,.release = release_registered};
+        made->part = (struct adapt_part) {.kind = ADAPT_PART_CALL,.move = move_file,
+                                          .release = release_registered};
         made->file = file;
         strcpy(made->path, path);
     }
@@ -54,10 +55,12 @@ int MPIX_Adapt_data_sums(MPIX_Adapt_data data, const char *name, int count, doub
     static const char function[] = "MPIX_Adapt_data_sums";
 
     if (count < 0 || (count > 0 && !values))
-        return adapt_fail(MPI_ERR_ARG, "%s: the number of values is negative, or values is NULL", function);
+        return adapt_fail(MPI_ERR_ARG, "%s: the number of values is negative, or values is NULL",
+                          function);
     struct registered *made = calloc(1, sizeof(*made));
     if (made) {
-        made->part = (struct adapt_part) {.kind = ADAPT_PART_CALL,.move = move_sums,.release = release_registered};
+        made->part = (struct adapt_part) {.kind = ADAPT_PART_CALL,.move = move_sums,
+                                          .release = release_registered};
         made->count = count;
         made->values = values;
     }

@@ -1,4 +1,5 @@
-/* Items in a container of the program, and items that are registered for MPIX_Adapt_window (adapt_items.h). */
+/* Items in a container of the program, and items that are registered for MPIX_Adapt_window
+ * (adapt_items.h). */
 
 #include "adapt_items.h"
 
@@ -7,7 +8,7 @@
 #include "failure.h"
 #include "items.h"
 
-/* ---- items in a container --------------------------------------------------------------------- */
+/* ---- items in a container -------------------------------------------------------------------- */
 
 static const char FUNCTION[] = "MPIX_Adapt_items_exchange";
 
@@ -18,7 +19,8 @@ struct packed {
     int *destination;
 };
 
-static const char *pack_all(const MPIX_Item_functions *functions, int new_size, struct packed *packed)
+static const char *pack_all(const MPIX_Item_functions *functions, int new_size,
+                            struct packed *packed)
 {
     packed->count = functions->count(functions->state);
     if (packed->count < 0) {
@@ -46,8 +48,8 @@ static int put_all(const MPIX_Item_functions *functions, const struct packed *pa
 
     for (int64_t i = 0; !failed && i < packed->count; i++)
         failed = functions->put(packed->items + i * functions->bytes, functions->state);
-    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: clear or put has failed; items are missing now", FUNCTION) :
-        MPI_SUCCESS;
+    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: clear or put has failed; items are missing now",
+                               FUNCTION) : MPI_SUCCESS;
 }
 
 static void clear_packed(struct packed *packed)
@@ -58,7 +60,8 @@ static void clear_packed(struct packed *packed)
 }
 
 /* packed: all that the process has afterwards; the container is as it was. */
-static int move_packed(const epop_window_t *window, const MPIX_Item_functions *functions, struct packed *packed)
+static int move_packed(const epop_window_t *window, const MPIX_Item_functions *functions,
+                       struct packed *packed)
 {
     MPIX_Column column = {.base = &packed->items,.element = MPI_BYTE };
     const char *error = NULL;
@@ -73,7 +76,9 @@ static int move_packed(const epop_window_t *window, const MPIX_Item_functions *f
     int code = functions && functions->bytes > 0 ?
         MPI_Type_contiguous_c(functions->bytes, MPI_BYTE, &column.element) : MPI_SUCCESS;
     if (!code)
-        code = adapt_items_move(window, FUNCTION, error, &packed->count, packed->destination, 1, &column);
+        code =
+            adapt_items_move(window, FUNCTION, error, &packed->count, packed->destination, 1,
+                             &column);
     if (column.element != MPI_BYTE)
         MPI_Type_free(&column.element);
     return code;
@@ -90,7 +95,7 @@ int MPIX_Adapt_items_exchange(const epop_window_t *window, const MPIX_Item_funct
     return code;
 }
 
-/* ---- registered items ------------------------------------------------------------------------- */
+/* ---- registered items ------------------------------------------------------------------------ */
 
 struct registered {
     struct adapt_part part;
@@ -111,8 +116,9 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     int *destination = adapt_reserve(count, sizeof(int));
     for (int64_t i = 0; destination && i < count; i++)
         destination[i] = it->owner(i, window->new_size, it->state);
-    int code = adapt_items_move(window, "MPIX_Adapt_window", destination ? NULL : ADAPT_NO_MEMORY, it->count,
-                                destination, it->columns, it->column);
+    int code =
+        adapt_items_move(window, "MPIX_Adapt_window", destination ? NULL : ADAPT_NO_MEMORY,
+                         it->count, destination, it->columns, it->column);
     free(destination);
     return code;
 }
@@ -167,11 +173,14 @@ int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count
     int code = MPI_SUCCESS;
 
     if (!count || columns < 1 || !column || !owner)
-        return adapt_fail(MPI_ERR_ARG, "%s: count, column or owner is NULL, or there is no column", function);
+        return adapt_fail(MPI_ERR_ARG, "%s: count, column or owner is NULL, or there is no column",
+                          function);
     for (int c = 0; c < columns; c++)
         if (adapt_data_registered(data, column[c].base))
-            return adapt_fail(MPI_ERR_ARG, "%s: items '%s': the array of column %d is registered already, as '%s'",
-                              function, name ? name : "NULL", c, adapt_data_registered(data, column[c].base));
+            return adapt_fail(MPI_ERR_ARG,
+                              "%s: items '%s': the array of column %d is registered already, as "
+                              "'%s'", function, name ? name : "NULL", c,
+                                  adapt_data_registered(data, column[c].base));
     struct registered *made = calloc(1, sizeof(*made));
     if (made)
         made->column = calloc((size_t) columns, sizeof(*made->column));
@@ -179,7 +188,8 @@ int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count
         free(made);
         return adapt_data_take(data, NULL, "", function);
     }
-    made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.has = has_address,
+    made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,
+                                      .has = has_address,
         .release = release_registered
     };
     made->count = count;
@@ -198,7 +208,8 @@ int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count
     return adapt_data_take(data, &made->part, name, function);
 }
 
-int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX_Item_functions *functions)
+int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name,
+                              const MPIX_Item_functions *functions)
 {
     static const char function[] = "MPIX_Adapt_data_container";
 

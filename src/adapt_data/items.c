@@ -67,12 +67,14 @@ static const char *check(struct call *call, int64_t count, const int destination
         if (!call->append && base)
             base = count > 0 ? *(void *const *) base : base;
         else if (!call->append)
-            return "base of a column is NULL: without append it is the address of the array's pointer";
+            return "base of a column is NULL: without append it is the address of the array's "
+                   "pointer";
         if (call->column[c].element == MPI_DATATYPE_NULL || (count > 0 && !base))
             return "base or element of a column is NULL";
         if (count > 0 && adapt_device_memory(base))
             return adapt_device_memory(base);
-        const char *error = call->append ? NULL : adapt_allocated(base, count, call->column[c].element);
+        const char *error =
+            call->append ? NULL : adapt_allocated(base, count, call->column[c].element);
         if (error) {
             snprintf(call->error, sizeof(call->error), "column %d: %s", c, error);
             return call->error;
@@ -84,8 +86,9 @@ static const char *check(struct call *call, int64_t count, const int destination
     }
     for (int64_t i = 0; i < count; i++)
         if (destination[i] < 0 || destination[i] >= call->window->new_size) {
-            snprintf(call->error, sizeof(call->error), "the destination of item %lld is %d, no rank of the"
-                     " new world of %d", (long long) i, destination[i], call->window->new_size);
+            snprintf(call->error, sizeof(call->error),
+                     "the destination of item %lld is %d, no rank of the" " new world of %d",
+                     (long long) i, destination[i], call->window->new_size);
             return call->error;
         }
     return NULL;
@@ -94,7 +97,8 @@ static const char *check(struct call *call, int64_t count, const int destination
 /* It works on all processes or on none. */
 static int agree(struct call *call, const char *error)
 {
-    const struct adapt_proposal mine = {.kind = ADAPT_CALL_ITEMS,.function = call->function,.error = error,
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_ITEMS,.function = call->function,
+                                        .error = error,
         .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
         .terms = adapt_mix(call->item_bytes, call->columns),.chunk = adapt_exchange_chunk()
     };
@@ -114,7 +118,7 @@ static int agree(struct call *call, const char *error)
     return MPI_SUCCESS;
 }
 
-/* ---- without append --------------------------------------------------------------------------- */
+/* ---- without append -------------------------------------------------------------------------- */
 
 /* After what the program's arrays hold. */
 static int append_to_arrays(int64_t count, const MPIX_Column columns[], void *state)
@@ -127,7 +131,8 @@ static int append_to_arrays(int64_t count, const MPIX_Column columns[], void *st
         if (!longer)
             return 1;
         *call->arrays[c] = longer;
-        memcpy((char *) longer + (size_t) *call->count * extent, columns[c].base, (size_t) count * extent);
+        memcpy((char *) longer + (size_t) *call->count * extent, columns[c].base,
+               (size_t) count * extent);
     }
     *call->count += count;
     return 0;
@@ -144,7 +149,7 @@ static void take_arrays(struct call *call)
     call->state = call;
 }
 
-/* ---- packing ---------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 static const char *make_space(struct call *call, int64_t count, const int destination[])
 {
@@ -158,8 +163,8 @@ static const char *make_space(struct call *call, int64_t count, const int destin
     call->leaving = adapt_reserve(call->columns, sizeof(char *));
     call->copies = adapt_reserve(call->columns, sizeof(*call->copies));
     call->arrays = adapt_reserve(call->columns, sizeof(*call->arrays));
-    if (!call->sent || !call->received || !call->extent || !call->true_lb || !call->true_extent || !call->leaving ||
-        !call->copies)
+    if (!call->sent || !call->received || !call->extent || !call->true_lb || !call->true_extent ||
+        !call->leaving || !call->copies)
         return ADAPT_NO_MEMORY;
     memcpy(call->copies, call->column, (size_t) call->columns * sizeof(*call->copies));
     call->column = call->copies;        /* the program's own may be out of scope when it waits */
@@ -195,7 +200,8 @@ static int64_t *begin_of(const struct call *call)
     return begin;
 }
 
-/* From where an element begins and ends: what lies between it and the next one may be another column's. */
+/* From where an element begins and ends: what lies between it and the next one may be another
+ * column's. */
 static int64_t pack(const struct call *call, int64_t count, const int destination[],
                     int64_t *next)
 {
@@ -208,7 +214,8 @@ static int64_t pack(const struct call *call, int64_t count, const int destinatio
             const size_t bytes = (size_t) call->true_extent[c];
             char *base = (char *) call->column[c].base + call->true_lb[c];
             if (to != call->process)
-                memcpy(call->leaving[c] + next[to] * extent + call->true_lb[c], base + i * extent, bytes);
+                memcpy(call->leaving[c] + next[to] * extent + call->true_lb[c], base + i * extent,
+                       bytes);
             else if (stay != i)
                 memcpy(base + stay * extent, base + i * extent, bytes);
         }
@@ -220,7 +227,7 @@ static int64_t pack(const struct call *call, int64_t count, const int destinatio
     return stay;
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* counts[processes], in the order of distances, in messages of at most `chunk`. */
 static const char *list(const struct call *call, bool sends, const int64_t *begin,
@@ -304,8 +311,10 @@ static int arrived(void *state, int64_t k)
     MPIX_Column *columns = malloc((size_t) call->columns * sizeof(*columns));
 
     for (int c = 0; columns && c < call->columns; c++)
-        columns[c] = (MPIX_Column) {parts[c], call->column[c].element};
-    const int failed = !columns || call->append(call->receive.messages[k].count, columns, call->state);
+        columns[c] = (MPIX_Column) {
+        parts[c], call->column[c].element};
+    const int failed = !columns ||
+        call->append(call->receive.messages[k].count, columns, call->state);
     free(columns);
     for (int c = 0; c < call->columns; c++) {
         free(parts[c]);
@@ -315,7 +324,7 @@ static int arrived(void *state, int64_t k)
                                call->function) : MPI_SUCCESS;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int prepare(struct call *call, const char *error, int64_t count, const int destination[])
 {
@@ -337,7 +346,9 @@ static int begin(struct call *call, int64_t *count, const int destination[])
     int64_t *begin = begin_of(call), *next = begin_of(call);
     const char *error = begin && next ? NULL : ADAPT_NO_MEMORY;
 
-    int code = MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T, call->motion.channel->all);
+    int code =
+        MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T,
+                     call->motion.channel->all);
     if (!code && !error)
         error = list(call, true, begin, &call->send);
     if (!code && !error)
@@ -350,8 +361,8 @@ static int begin(struct call *call, int64_t *count, const int destination[])
         code = agree(call, error);
     if (!code) {
         *exchange = (struct adapt_exchange) {.all = call->motion.channel->all,.tag =
-                adapt_channel_tag(call->motion.channel),.state = call,.post = post,.arrived = arrived,
-            .sends = call->send.count,.receives = call->receive.count
+                adapt_channel_tag(call->motion.channel),.state = call,.post = post,
+                    .arrived = arrived, .sends = call->send.count,.receives = call->receive.count
         };
         *count = pack(call, *count, destination, next);
         code = adapt_exchange_begin(exchange);
@@ -438,8 +449,8 @@ static int start_or_refuse(const struct call *described, int64_t *count, const i
 }
 
 int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const int destination[],
-                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state,
-                           MPIX_Adapt_motion *motion)
+                           int columns, const MPIX_Column column[], MPIX_Append *append,
+                           void *state, MPIX_Adapt_motion *motion)
 {
     const struct call described = {.function = "MPIX_Adapt_items_start",.window = window,
         .columns = columns,.column = column,.append = append,.state = state
@@ -458,10 +469,12 @@ static int move(const struct call *described, int64_t *count, const int destinat
     return code ? code : MPIX_Adapt_motion_wait(&motion);
 }
 
-int adapt_items_move(const epop_window_t *window, const char *function, const char *error, int64_t *count,
-                     const int destination[], int columns, const MPIX_Column column[])
+int adapt_items_move(const epop_window_t *window, const char *function, const char *error,
+                     int64_t *count, const int destination[], int columns,
+                     const MPIX_Column column[])
 {
-    const struct call described = {.function = function,.window = window,.columns = columns,.column = column };
+    const struct call described = {.function = function,.window = window,.columns = columns,
+                                   .column = column };
 
     return move(&described, count, destination, error);
 }

@@ -10,8 +10,8 @@ int MPIX_Adapt_motion_test(MPIX_Adapt_motion motion, int *done)
     bool is_through;
 
     if (!motion || !done)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_motion_test: nothing has been started, or done is"
-                          " NULL");
+        return adapt_fail(MPI_ERR_ARG,
+                          "MPIX_Adapt_motion_test: nothing has been started, or done is" " NULL");
     int code = adapt_exchange_test(&motion->exchange, &is_through);
     *done = is_through;
     return code;

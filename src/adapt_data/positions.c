@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* Ranks of the new world that have no position yet: joining ones first, or by their numbers. */
-static void fill_positions(const char *has_position, const char *is_staying, bool joining_first, int size,
-                        int *rank_of_position)
+static void fill_positions(const char *has_position, const char *is_staying, bool joining_first,
+                           int size, int *rank_of_position)
 {
     int position = 0;
 
@@ -23,14 +23,16 @@ static void fill_positions(const char *has_position, const char *is_staying, boo
     }
 }
 
-/* ---- intervals -------------------------------------------------------------------------------- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
-/* An old and a new interval with elements in common.  All pairs in increasing order are a staircase:
- * from one to the next the old, the new, or both intervals are the next. */
+/* An old and a new interval with elements in common.  All pairs in increasing order are a
+ * staircase: from one to the next the old, the new, or both intervals are the next. */
 struct pair {
     int old_position, new_position;
-    int64_t retained;               /* elements, if the new interval is given to the old one's process */
-    int64_t best;               /* of a choice among this pair and those before, this one chosen or not */
+    /* elements, if the new interval is given to the old one's process */
+    int64_t retained;
+    /* of a choice among this pair and those before, this one chosen or not */
+    int64_t best;
     int64_t before;             /* the last pair that can be chosen together with this one, or -1 */
     bool chosen;
 };
@@ -93,7 +95,9 @@ static const char *free_positions(const struct adapt_distribution *old, const in
     for (int k = 0; k < count; k++) {
         if (!pairs[k].chosen)
             continue;
-        int rank = old->rank_of_position ? old->rank_of_position[pairs[k].old_position] : pairs[k].old_position;
+        int rank =
+            old->rank_of_position ? old->rank_of_position[pairs[k].old_position] : pairs[k].
+            old_position;
         rank_of_position[pairs[k].new_position] = new_rank_of[rank];
         has_position[new_rank_of[rank]] = 1;
     }
@@ -101,7 +105,7 @@ static const char *free_positions(const struct adapt_distribution *old, const in
     return NULL;
 }
 
-/* ---- grid ------------------------------------------------------------------------------------- */
+/* ---- grid ------------------------------------------------------------------------------------ */
 
 static const char *grid_positions(const struct adapt_distribution *old, const int *new_rank_of,
                                int new_size, int *rank_of_position, char *has_position)
@@ -121,8 +125,9 @@ static const char *grid_positions(const struct adapt_distribution *old, const in
     return NULL;
 }
 
-const char *adapt_distribution_positions(const struct adapt_distribution *old, const int *new_rank_of,
-                                      int new_size, int *rank_of_position)
+const char *adapt_distribution_positions(const struct adapt_distribution *old,
+                                         const int *new_rank_of, int new_size,
+                                         int *rank_of_position)
 {
     const char *error = NULL;
     char *has_position = adapt_reserve(new_size, 1), *is_staying = adapt_reserve(new_size, 1);

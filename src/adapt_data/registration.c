@@ -11,7 +11,7 @@
 #include <string.h>
 #include "failure.h"
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Of malloc's memory; 0: too many. */
 static size_t bytes_of(const struct adapt_array *array, int64_t count)
@@ -56,7 +56,7 @@ static int wrong(const char *function, const char *what)
     return adapt_fail(MPI_ERR_ARG, "%s: %s", function, what);
 }
 
-/* ---- datatypes of bytes ------------------------------------------------------------------------- */
+/* ---- datatypes of bytes ---------------------------------------------------------------------- */
 
 struct bytes_type {
     int64_t bytes;
@@ -78,8 +78,8 @@ MPI_Datatype MPIX_Adapt_bytes(int64_t bytes)
     struct bytes_type *made = bytes < 1 ? NULL : malloc(sizeof(*made));
     if (!made || MPI_Type_contiguous_c(bytes, MPI_BYTE, &type) || MPI_Type_commit(&type)) {
         free(made);
-        (void) adapt_fail(bytes < 1 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "MPIX_Adapt_bytes: %s", bytes < 1 ?
-                          "the number of bytes is not positive" : "there is no memory");
+        (void) adapt_fail(bytes < 1 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "MPIX_Adapt_bytes: %s",
+                          bytes < 1 ? "the number of bytes is not positive" : "there is no memory");
         return MPI_DATATYPE_NULL;
     }
     *made = (struct bytes_type) {bytes, type, bytes_types};
@@ -98,7 +98,7 @@ void adapt_free_bytes_types(void)
     }
 }
 
-/* ---- sets ------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static struct MPIX_Adapt_data_s *all_sets;
 static struct MPIX_Adapt_data_s *default_set;
@@ -112,15 +112,17 @@ static void release_parts(MPIX_Adapt_data data)
     data->parts = NULL;
 }
 
-/* Called in MPI_Finalize: datatypes of sets that the program does not free do not remain.  Also called in
- * the commit of a leaving process, even in one that is refused: the sets are needed then. */
+/* Called in MPI_Finalize: datatypes of sets that the program does not free do not remain.  Also
+ * called in the commit of a leaving process, even in one that is refused: the sets are needed
+ * then. */
 static int free_at_end(MPI_Comm comm, int key, void *value, void *state)
 {
     (void) comm;
     (void) key;
     (void) value;
     (void) state;
-    for (struct MPIX_Adapt_data_s * data = all_sets; data && !adapt_channel_in_window(); data = data->next) {
+    for (struct MPIX_Adapt_data_s * data = all_sets; data && !adapt_channel_in_window();
+         data = data->next) {
         adapt_data_free_types(data);
         release_parts(data);
     }
@@ -237,11 +239,13 @@ void adapt_announce_end(struct adapt_announced *announced)
 
 static void report_unmoved(const char *name, int new_size)
 {
-    fprintf(stderr, "libadapt_data: '%s' is registered, but was not moved in the window to %d processes\n",
+    fprintf(stderr,
+            "libadapt_data: '%s' is registered, but was not moved in the window to %d processes\n",
             name, new_size);
 }
 
-/* Reports arrays that have never moved, each once.  Others may be of a phase that is over, or a later move finds it. */
+/* Reports arrays that have never moved, each once.  Others may be of a phase that is over, or a
+ * later move finds it. */
 void adapt_data_report_unmoved(int new_size)
 {
     for (const struct MPIX_Adapt_data_s * data = all_sets; data; data = data->next)
@@ -323,7 +327,8 @@ static int set_element(struct adapt_array *array, MPI_Datatype element)
 static const char *check_element(const struct adapt_array *array)
 {
     if (!array->memory.grow && (array->element.true_lb < 0 || array->element.extent < 0))
-        return "an element has data before its address, or a negative extent: that needs memory of the"
+        return "an element has data before its address, or a negative extent: that needs memory of "
+               "the"
             " program's own (MPIX_Adapt_memory), or a datatype that is resized";
     return NULL;
 }
@@ -358,8 +363,8 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
         return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s", function, name, why);
     const char *other = adapt_data_registered(data, base);
     if (other)
-        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': its pointer is registered already, as '%s'", function, name,
-                          other);
+        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': its pointer is registered already, as '%s'",
+                          function, name, other);
     struct adapt_array *made = calloc(1, sizeof(*made));
     if (!made)
         return adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
@@ -402,7 +407,8 @@ int MPIX_Adapt_data_share(MPIX_Adapt_data data, const char *name, void *address,
                           MPI_Datatype element, int *array)
 {
     const MPIX_Adapt_layout layout = {.kind = ADAPT_LAYOUT_SHARED,.n = count };
-    const MPIX_Adapt_memory memory = {.grow = take_address,.release = leave_address,.state = address };
+    const MPIX_Adapt_memory memory = {.grow = take_address,.release = leave_address,
+                                      .state = address };
 
     if (!address)
         return wrong("MPIX_Adapt_data_share", "address is NULL");

@@ -1,7 +1,8 @@
 /*
- * Rows with lists (adapt_mesh.h).  They are items of two kinds: rows, each with the length of its lists, and entries,
- * which follow their rows.  Items from one process stay in their order, and processes come in one order, so entries
- * lie in the order of the rows.  In the end both are put in the order of global numbers.
+ * Rows with lists (adapt_mesh.h).  They are items of two kinds: rows, each with the length of its
+ * lists, and entries, which follow their rows.  Items from one process stay in their order, and
+ * processes come in one order, so entries lie in the order of the rows.  In the end both are put in
+ * the order of global numbers.
  */
 
 #include "adapt_mesh.h"
@@ -14,11 +15,12 @@
 #include "failure.h"
 #include "mesh.h"
 
-/* ---- indices of 4 or 8 bytes ------------------------------------------------------------------ */
+/* ---- indices of 4 or 8 bytes ----------------------------------------------------------------- */
 
 bool adapt_index_bytes(MPI_Datatype index, int *bytes)
 {
-    return index != MPI_DATATYPE_NULL && MPI_Type_size(index, bytes) == MPI_SUCCESS && (*bytes == 4 || *bytes == 8);
+    return index != MPI_DATATYPE_NULL && MPI_Type_size(index, bytes) == MPI_SUCCESS &&
+        (*bytes == 4 || *bytes == 8);
 }
 
 int64_t adapt_get_index(const void *array, int bytes, int64_t k)
@@ -34,7 +36,7 @@ void adapt_set_index(void *array, int bytes, int64_t k, int64_t value)
         ((int64_t *) array)[k] = value;
 }
 
-/* ---- one move --------------------------------------------------------------------------------- */
+/* ---- one move -------------------------------------------------------------------------------- */
 
 struct call {
     const MPIX_Rows *rows;
@@ -78,7 +80,8 @@ static const char *check_local(const struct call *call)
     for (int64_t k = 0; k < call->entries; k++) {
         const int64_t local = adapt_get_index(entry, call->bytes, k);
         if (local < 0 || local >= call->count + ghosts)
-            return "an entry of list 0 is no local number: it is negative, or not less than the number of rows and"
+            return "an entry of list 0 is no local number: it is negative, or not less than the "
+                   "number of rows and"
                 " ghosts (ghost_count)";
     }
     return NULL;
@@ -91,7 +94,8 @@ static void make_global(const struct call *call)
 
     for (int64_t k = 0; k < call->entries; k++) {
         const int64_t local = adapt_get_index(entry, call->bytes, k);
-        adapt_set_index(entry, call->bytes, k, local < call->count ? adapt_get_index(own, call->bytes, local) :
+        adapt_set_index(entry, call->bytes, k,
+                        local < call->count ? adapt_get_index(own, call->bytes, local) :
                         adapt_get_index(ghosts, call->bytes, local - call->count));
     }
 }
@@ -104,18 +108,21 @@ static const char *check_memory(struct call *call)
     for (int c = 0; c < rows->columns + rows->lists; c++) {
         const bool is_list = c >= rows->columns;
         const MPIX_Column *column = is_list ? &rows->list[c - rows->columns] : &rows->column[c];
-        const char *error = column->base ? adapt_allocated(*(void **) column->base, is_list ? call->entries :
-                                                           call->count, column->element) : NULL;
+        const char *error =
+            column->base ? adapt_allocated(*(void **) column->base,
+                                           is_list ? call->entries : call->count,
+                                           column->element) : NULL;
         if (!error)
             continue;
-        snprintf(call->error, sizeof(call->error), "%s %d of the rows: %s", is_list ? "list" : "column",
-                 is_list ? c - rows->columns : c, error);
+        snprintf(call->error, sizeof(call->error), "%s %d of the rows: %s",
+                 is_list ? "list" : "column", is_list ? c - rows->columns : c, error);
         return call->error;
     }
     return NULL;
 }
 
-static const char *check_call(struct call *call, const epop_window_t *window, const int destination[])
+static const char *check_call(struct call *call, const epop_window_t *window,
+                              const int destination[])
 {
     const MPIX_Rows *rows = call->rows;
 
@@ -154,7 +161,8 @@ static int agree(const struct call *call, const epop_window_t *window, const cha
     static const char function[] = "MPIX_Adapt_rows_move";
     const MPIX_Rows *rows = call->rows;
     struct adapt_proposal mine = {.kind = ADAPT_CALL_ROWS,.function = function,.error = error,
-        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,.chunk = adapt_exchange_chunk()
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
+            .chunk = adapt_exchange_chunk()
     };
     struct adapt_channel *channel;
     struct adapt_agreed agreed;
@@ -169,13 +177,15 @@ static int agree(const struct call *call, const epop_window_t *window, const cha
     code = adapt_agree_on_call(channel, &mine, &agreed);
     if (code || !agreed.terms_differ)
         return code;
-    snprintf(text, sizeof(text), "%d columns and %d lists, indices of %d bytes, %s,", rows->columns, rows->lists,
-             call->bytes, rows->ghosts ? "ghosts" : rows->ghost_global ? "ghost_global" : "no ghosts");
+    snprintf(text, sizeof(text), "%d columns and %d lists, indices of %d bytes, %s,", rows->columns,
+             rows->lists, call->bytes,
+             rows->ghosts ? "ghosts" : rows->ghost_global ? "ghost_global" : "no ghosts");
     return adapt_refuse_difference(channel, function, "their rows", text);
 }
 
 /* Columns of the library's before the program's. */
-static MPIX_Column *join_columns(int own, const MPIX_Column mine[], int count, const MPIX_Column theirs[])
+static MPIX_Column *join_columns(int own, const MPIX_Column mine[], int count,
+                                 const MPIX_Column theirs[])
 {
     MPIX_Column *all = malloc((size_t) (own + count) * sizeof(*all));
 
@@ -187,7 +197,7 @@ static MPIX_Column *join_columns(int own, const MPIX_Column mine[], int count, c
     return all;
 }
 
-/* ---- order ------------------------------------------------------------------------------------ */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 struct numbered_row {
     int64_t global, row;
@@ -201,8 +211,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Element lists of an array in another order: row by row, from begin[row], length[row] elements. */
-static int permute(const MPIX_Column *column, const struct call *call, const struct numbered_row order[],
-                   const int64_t begin[], const int64_t length[])
+static int permute(const MPIX_Column *column, const struct call *call,
+                   const struct numbered_row order[], const int64_t begin[], const int64_t length[])
 {
     char *old = *(char **) column->base, *fresh, *to;
     MPI_Aint lb, extent;
@@ -234,15 +244,19 @@ static int put_in_order(struct call *call, int columns, const MPIX_Column column
     int code = order && begin ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 
     for (int64_t i = 0; !code && i < call->count; i++) {
-        order[i] = (struct numbered_row) {adapt_get_index(*(void **) rows->global, call->bytes, i), i};
+        order[i] =
+            (struct numbered_row) { adapt_get_index(*(void **) rows->global, call->bytes, i), i };
         begin[i + 1] = begin[i] + call->length[i];
     }
     if (!code)
         qsort(order, (size_t) call->count, sizeof(*order), compare);
     for (int64_t i = 1; !code && i < call->count; i++)
         if (order[i].global == order[i - 1].global)
-            code = adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_rows_move: row %lld has come twice: one process lists each row;"
-                              " the rows have moved", (long long) order[i].global);
+            code =
+                adapt_fail(MPI_ERR_ARG,
+                           "MPIX_Adapt_rows_move: row %lld has come twice: one process lists each "
+                           "row;"
+                           " the rows have moved", (long long) order[i].global);
     for (int l = 0; !code && l < rows->lists; l++)
         code = permute(&rows->list[l], call, order, begin, call->length);
     for (int c = 0; !code && c < columns; c++)
@@ -254,7 +268,8 @@ static int put_in_order(struct call *call, int columns, const MPIX_Column column
 
 static int set_first(struct call *call)
 {
-    void *first = realloc(*(void **) call->rows->first, (size_t) (call->count + 1) * (size_t) call->bytes);
+    void *first =
+        realloc(*(void **) call->rows->first, (size_t) (call->count + 1) * (size_t) call->bytes);
     int64_t sum = 0;
 
     if (!first)
@@ -273,33 +288,45 @@ static int move(struct call *call, const epop_window_t *window, const int destin
     const MPIX_Rows *rows = call->rows;
     const MPIX_Column own[] = { {rows->global, rows->index}, {&call->length, MPI_INT64_T} };
     MPIX_Column *columns = join_columns(2, own, rows->columns, rows->column);
-    int code = columns ? MPI_SUCCESS : adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_rows_move: there is no memory");
+    int code =
+        columns ? MPI_SUCCESS : adapt_fail(MPI_ERR_NO_MEM,
+                                           "MPIX_Adapt_rows_move: there is no memory");
 
     if (!code)
-        code = MPIX_Adapt_items_move(window, &call->count, destination, 2 + rows->columns, columns, NULL, NULL);
+        code =
+            MPIX_Adapt_items_move(window, &call->count, destination, 2 + rows->columns, columns,
+                                  NULL, NULL);
     if (!code && rows->lists > 0)
-        code = MPIX_Adapt_items_move(window, &call->entries, call->to, rows->lists, rows->list, NULL, NULL);
+        code =
+            MPIX_Adapt_items_move(window, &call->entries, call->to, rows->lists, rows->list, NULL,
+                                  NULL);
     if (!code) {
         *rows->count = call->count;
         code = put_in_order(call, 2 + rows->columns, columns);
         if (!code && rows->lists > 0)
             code = set_first(call);
         if (code && code != MPI_ERR_ARG)
-            code = adapt_fail(code, "MPIX_Adapt_rows_move: there is no memory to put rows in order, or first, of"
-                              " 4 bytes, is too short for their entries; rows are missing now");
+            code =
+                adapt_fail(code,
+                           "MPIX_Adapt_rows_move: there is no memory to put rows in order, or "
+                           "first, of"
+                           " 4 bytes, is too short for their entries; rows are missing now");
     }
     free(columns);
     return code;
 }
 
-int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, const int destination[])
+int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows,
+                         const int destination[])
 {
     struct call call = {.rows = rows };
 
     int code = agree(&call, window, check_call(&call, window, destination));
     const char *former = adapt_call_as(adapt_called("MPIX_Adapt_rows_move"));
     if (!code && rows->ghosts && *rows->ghosts) {
-        code = MPIX_Ghosts_restore(*rows->ghosts, rows->index, call.entries, *(void **) rows->list[0].base);
+        code =
+            MPIX_Ghosts_restore(*rows->ghosts, rows->index, call.entries,
+                                *(void **) rows->list[0].base);
         if (!code)
             code = MPIX_Ghosts_free(rows->ghosts);
     }
@@ -313,7 +340,7 @@ int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, con
     return code;
 }
 
-/* ---- registered rows -------------------------------------------------------------------------- */
+/* ---- registered rows ------------------------------------------------------------------------- */
 
 struct registered {
     struct adapt_part part;
@@ -325,7 +352,8 @@ struct registered {
 
 static int owner_of(const struct registered *it, int64_t global, int new_size)
 {
-    return it->owner ? it->owner(global, new_size, it->state) : it->rows.partition((int) global, new_size);
+    return it->owner ? it->owner(global, new_size, it->state)
+        : it->rows.partition((int) global, new_size);
 }
 
 static int move_registered(struct adapt_part *part, const epop_window_t *window)
@@ -337,7 +365,8 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     (void) adapt_index_bytes(it->rows.index, &bytes);
     int *destination = adapt_reserve(count, sizeof(int));
     for (int64_t i = 0; destination && i < count && *(void **) it->rows.global; i++)
-        destination[i] = owner_of(it, adapt_get_index(*(void **) it->rows.global, bytes, i), window->new_size);
+        destination[i] =
+            owner_of(it, adapt_get_index(*(void **) it->rows.global, bytes, i), window->new_size);
     int code = MPIX_Adapt_rows_move(window, &it->rows, destination);
     free(destination);
     return code;
@@ -384,8 +413,8 @@ static const char *already_registered(MPIX_Adapt_data data, const MPIX_Rows *row
     return other;
 }
 
-int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows, MPIX_Row_owner *owner,
-                         void *state)
+int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows,
+                         MPIX_Row_owner *owner, void *state)
 {
     static const char function[] = "MPIX_Adapt_data_rows";
     int bytes;
@@ -394,17 +423,24 @@ int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows
         (rows->columns > 0 && !rows->column) || (rows->lists > 0 && (!rows->list || !rows->first)))
         return adapt_fail(MPI_ERR_ARG, "%s: rows, or what rows names is NULL", function);
     if (!adapt_index_bytes(rows->index, &bytes))
-        return adapt_fail(MPI_ERR_ARG, "%s: index of the rows is not MPI_INT or MPI_INT64_T", function);
+        return adapt_fail(MPI_ERR_ARG, "%s: index of the rows is not MPI_INT or MPI_INT64_T",
+                          function);
     if (!owner == !rows->partition)
-        return adapt_fail(MPI_ERR_ARG, "%s: one of owner and partition of the rows is given, the other NULL", function);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: one of owner and partition of the rows is given, the other NULL",
+                          function);
     if (rows->partition && bytes != (int) sizeof(int))
-        return adapt_fail(MPI_ERR_ARG, "%s: partition needs rows whose index is MPI_INT; give an owner", function);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: partition needs rows whose index is MPI_INT; give an owner",
+                          function);
     if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
-        return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name", function);
+        return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name",
+                          function);
     const char *other = already_registered(data, rows);
     if (other)
-        return adapt_fail(MPI_ERR_ARG, "%s: rows '%s': an array of theirs is registered already, as '%s'", function,
-                          name ? name : "NULL", other);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: rows '%s': an array of theirs is registered already, as '%s'",
+                          function, name ? name : "NULL", other);
     const size_t columns = (size_t) rows->columns, lists = (size_t) rows->lists;
     struct registered *made = calloc(1, sizeof(*made) + (columns + lists) * sizeof(MPIX_Column));
     if (made) {

@@ -29,7 +29,9 @@ struct capacity {
 static const char *make_space_for_more(struct found_list *list)
 {
     const bool are_few = list->items == list->few;
-    void *more = realloc(are_few ? NULL : list->items, 2 * (size_t) list->capacity_for * sizeof(*list->items));
+    void *more =
+        realloc(are_few ? NULL : list->items,
+                2 * (size_t) list->capacity_for * sizeof(*list->items));
 
     if (!more)
         return ADAPT_NO_MEMORY;
@@ -126,7 +128,8 @@ static void fill_side(struct adapt_side *side, struct found_list *list, int proc
 {
     for (int64_t k = 0; k < list->count; k++) {
         struct found *item = &list->items[k];
-        int64_t distance = sends ? (int64_t) item->process - process : (int64_t) process - item->process;
+        int64_t distance =
+            sends ? (int64_t) item->process - process : (int64_t) process - item->process;
         item->distance = (int) (distance < 0 ? distance + processes : distance);
     }
     if (list->count > 1)
@@ -155,7 +158,8 @@ static const char *make_space(struct adapt_schedule *made, int64_t out, int64_t 
     const int64_t peers = (out < processes ? out : processes) + (in < processes ? in : processes);
 
     made->memory =
-        malloc((size_t) peers * sizeof(*capacity->peers) + (size_t) (out + in) * sizeof(*capacity->runs) + 1);
+        malloc((size_t) peers * sizeof(*capacity->peers) +
+               (size_t) (out + in) * sizeof(*capacity->runs) + 1);
     if (!made->memory)
         return ADAPT_NO_MEMORY;
     capacity->peers = made->memory;
@@ -163,9 +167,10 @@ static const char *make_space(struct adapt_schedule *made, int64_t out, int64_t 
     return NULL;
 }
 
-/* ---- what everybody has all of ---------------------------------------------------------------- */
+/* ---- what everybody has all of --------------------------------------------------------------- */
 
-/* Joining processes get it from the first `givers` old ones in turn; the others keep it as it is. */
+/* Joining processes get it from the first `givers` old ones in turn; the others keep it as it
+ * is. */
 static const char *find_same(int64_t n, int givers, const struct adapt_roles *roles, int process,
                              int processes, struct found_list *out, struct found_list *in)
 {
@@ -186,7 +191,7 @@ static const char *find_same(int64_t n, int givers, const struct adapt_roles *ro
     return error;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_distribution *old,
                                 const struct adapt_distribution *coming,
@@ -222,8 +227,10 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
     if (!error)
         error = make_space(made, out.count, in.count, processes, &capacity);
     if (!error) {
-        take_retained(&out, process, &capacity, &made->retained_from, &made->retained_from_runs, &made->stay);
-        take_retained(&in, process, &capacity, &made->retained_to, &made->retained_to_runs, &retained_to);
+        take_retained(&out, process, &capacity, &made->retained_from, &made->retained_from_runs,
+                      &made->stay);
+        take_retained(&in, process, &capacity, &made->retained_to, &made->retained_to_runs,
+                      &retained_to);
         fill_side(&made->send, &out, process, true, processes, &capacity, &made->sent);
         fill_side(&made->receive, &in, process, false, processes, &capacity, &made->received);
     }

@@ -1,6 +1,6 @@
 /*
- * The elements of one array that one process sends, receives and keeps.  Pure: no MPI, no state but its own.
- * SPEC-epop V1, V9.
+ * The elements of one array that one process sends, receives and keeps.  Pure: no MPI, no state but
+ * its own.  SPEC-epop V1, V9.
  *
  * Processes of the window have one number each: an old rank its own, joining process j the number
  * old_size + j.
@@ -31,7 +31,8 @@ struct adapt_side {
 
 struct adapt_schedule {
     struct adapt_side send, receive;
-    struct adapt_run *retained_from, *retained_to;      /* in the old and in the new part; equal sums */
+    /* in the old and in the new part; equal sums */
+    struct adapt_run *retained_from, *retained_to;
     int64_t retained_from_runs, retained_to_runs;
     int64_t stay, sent, received;       /* elements */
     int64_t old_part, new_part; /* elements */

@@ -1,4 +1,5 @@
-/* For tests of layouts and schedules: a distribution and its owners, and a window without its communication. */
+/* For tests of layouts and schedules: a distribution and its owners, and a window without its
+ * communication. */
 
 #ifndef ADAPT_SCHEDULE_FIXTURE_H_INCLUDED
 #define ADAPT_SCHEDULE_FIXTURE_H_INCLUDED

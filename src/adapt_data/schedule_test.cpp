@@ -163,7 +163,8 @@ TEST(AdaptVolume, V2_block)
             const int64_t a = std::min(p, q), b = std::max(p, q);
             const int64_t n = 2 * 840 * 3;      /* every p and q up to 8 divides it */
             const int64_t k = a == b ? a : std::min(a, (a + (b - a) - 1) / (b - a));
-            const int64_t retained = a == b ? n : n * k * (k + 1) / (2 * b) - n * k * (k - 1) / (2 * a);
+            const int64_t retained =
+                a == b ? n : n * k * (k + 1) / (2 * b) - n * k * (k - 1) / (2 * a);
             EXPECT_EQ(moved(MPIX_Layout_block(n), p, q), n - retained) << p << " to " << q;
         }
     EXPECT_EQ(moved(MPIX_Layout_block(1200), 2, 4), 900);
@@ -324,7 +325,8 @@ TEST(AdaptVolume, V1_user)
     }
 }
 
-/* A million processes, all questions answered by formulas: what a process needs is its own pieces. */
+/* A million processes, all questions answered by formulas: what a process needs is its own
+ * pieces. */
 TEST(AdaptVolume, V9_pieces_of_this_process_alone)
 {
     const int p = 1000000, q = 900000;

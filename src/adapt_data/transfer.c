@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is retained ----------------------------------------------------------------------------- */
+/* ---- what is retained ------------------------------------------------------------------------ */
 
-/* As a message to itself would: nothing but the data of the elements is written, for between them there may be
- * others' data, or some that have arrived already. */
-static int copy_by_type(MPI_Datatype type, char *to, const char *from, int64_t extent, int64_t count)
+/* As a message to itself would: nothing but the data of the elements is written, for between them
+ * there may be others' data, or some that have arrived already. */
+static int copy_by_type(MPI_Datatype type, char *to, const char *from, int64_t extent,
+                        int64_t count)
 {
     int code = MPI_SUCCESS;
 
@@ -66,7 +67,7 @@ static int copy_retained(const struct adapt_element *element, const struct adapt
     return code;
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Returns how many runs the next `count` elements of the direction touch. */
 static int64_t count_runs(const struct adapt_direction *direction, int64_t count)

@@ -1,8 +1,8 @@
 /*
  * Moves one array: messages between this process and its peers (exchange.h), and what it keeps.
  *
- * A message holds the next elements for one peer, at most `chunk`.  Both ends take their peers by the
- * distance from sender to receiver.  SPEC-epop V8, V10, X1.
+ * A message holds the next elements for one peer, at most `chunk`.  Both ends take their peers by
+ * the distance from sender to receiver.  SPEC-epop V8, V10, X1.
  */
 
 #ifndef TRANSFER_H_INCLUDED
@@ -34,7 +34,8 @@ struct adapt_transfer {
     struct adapt_exchange exchange;
 };
 
-/* Begins transfer->exchange.  old_part, new_part and schedule stay until it is through.  An MPI error. */
+/* Begins transfer->exchange.  old_part, new_part and schedule stay until it is through.  An MPI
+ * error. */
 int adapt_transfer_begin(struct adapt_transfer *transfer, struct adapt_channel *channel,
                          const struct adapt_schedule *schedule, const void *old_part,
                          void *new_part);

@@ -1,6 +1,6 @@
 /*
- * A window in one call (adapt_data.h): opened, everything that is registered moved in one order, closed, and the
- * program's function called in the new world.
+ * A window in one call (adapt_data.h): opened, everything that is registered moved in one order,
+ * closed, and the program's function called in the new world.
  */
 
 #include "data.h"
@@ -24,8 +24,10 @@ static int call_registered(struct adapt_part *part, const epop_window_t *window)
 {
     const struct registered *it = (struct registered *) part;
     const bool is_before = part->kind == ADAPT_PART_BEFORE;
-    struct adapt_proposal mine = {.kind = ADAPT_CALL_FUNCTION,.function = FUNCTION,.object = part->name,
-        .error_class = MPI_ERR_OTHER,.moved = is_before ? NULL : "what is registered earlier has moved"
+    struct adapt_proposal mine = {.kind = ADAPT_CALL_FUNCTION,.function = FUNCTION,
+                                  .object = part->name,
+        .error_class = MPI_ERR_OTHER,.moved = is_before ? NULL
+            : "what is registered earlier has moved"
     };
     const unsigned failures = adapt_failures();
     struct adapt_channel *channel;
@@ -68,12 +70,13 @@ int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call
     return register_call(data, name, call, state, ADAPT_PART_CALL, "MPIX_Adapt_data_call");
 }
 
-int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state)
+int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call,
+                           void *state)
 {
     return register_call(data, name, call, state, ADAPT_PART_BEFORE, "MPIX_Adapt_data_before");
 }
 
-/* ---- the window ------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 int64_t adapt_parts_terms(const struct MPIX_Adapt_data_s *data)
 {
@@ -90,7 +93,8 @@ void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEM
 
     for (const struct adapt_part * part = data->parts; part; part = part->next)
         counts[part->kind]++;
-    snprintf(text, AGREEMENT_TEXT, "%d of boxes (MPIX_Adapt_data_boxes), %d of items, %d functions, the first"
+    snprintf(text, AGREEMENT_TEXT,
+             "%d of boxes (MPIX_Adapt_data_boxes), %d of items, %d functions, the first"
              " is '%.80s',", counts[ADAPT_PART_BOXES], counts[ADAPT_PART_ITEMS],
              counts[ADAPT_PART_CALL] + counts[ADAPT_PART_BEFORE],
              data->parts ? data->parts->name : "");
@@ -126,7 +130,8 @@ static bool has_before(MPIX_Adapt_data data)
     return false;
 }
 
-/* Functions of the program may read shared variables: those of layouts and of memory, before they agree. */
+/* Functions of the program may read shared variables: those of layouts and of memory, before they
+ * agree. */
 static bool calls_program(MPIX_Adapt_data data)
 {
     for (int k = 0; k < data->count; k++) {
@@ -139,8 +144,8 @@ static bool calls_program(MPIX_Adapt_data data)
     return false;
 }
 
-/* One agreement for all arrays, unless functions of the program come between.  It is the same on all processes: the
- * first agreement finds other registrations. */
+/* One agreement for all arrays, unless functions of the program come between.  It is the same on
+ * all processes: the first agreement finds other registrations. */
 static int move_registered_arrays(MPIX_Adapt_data data, const epop_window_t *window)
 {
     int code = MPI_SUCCESS;
@@ -176,7 +181,8 @@ int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window)
 
     for (const struct adapt_part * part = data->parts; part; part = part->next)
         if (part->renew || part->put) {
-            snprintf(text, sizeof(text), "'%.80s' needs the new world, too: only MPIX_Adapt_window and MPIX_Adapt"
+            snprintf(text, sizeof(text),
+                     "'%.80s' needs the new world, too: only MPIX_Adapt_window and MPIX_Adapt"
                      " move it", part->name);
             return adapt_agree(data, window, 0, 0, ADAPT_CALL_WINDOW, text, function);
         }
@@ -186,8 +192,8 @@ int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window)
     return code;
 }
 
-/* All processes are here: they are in the same call, and each of its steps has worked on all of them.  So the close
- * needs no agreement of its own. */
+/* All processes are here: they are in the same call, and each of its steps has worked on all of
+ * them.  So the close needs no agreement of its own. */
 static int close_window(epop_window_t *window)
 {
     struct adapt_channel *channel;
@@ -212,7 +218,8 @@ static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window
 }
 
 /* In the new world: what is left to do for the parts, around the program's function. */
-static int set_up(MPIX_Adapt_data data, const epop_window_t *window, MPIX_Adapt_after *after, void *state)
+static int set_up(MPIX_Adapt_data data, const epop_window_t *window, MPIX_Adapt_after *after,
+                  void *state)
 {
     const bool is_here = window->new_rank >= 0;
     int code = MPI_SUCCESS;
@@ -262,7 +269,7 @@ int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state)
     return MPIX_Adapt_window(data, status, after, state) ? -1 : 1;
 }
 
-/* ---- with the default set --------------------------------------------------------------------- */
+/* ---- with the default set -------------------------------------------------------------------- */
 
 static MPIX_Adapt_set_up *set_up_of_program;
 

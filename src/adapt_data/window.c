@@ -11,8 +11,8 @@
 static const char OPEN[] = "MPIX_Adapt_window_open";
 static const char CLOSE[] = "MPIX_Adapt_window_close";
 
-/* The role of this process, which follows from the communicators.  Joining processes are the last ranks of the
- * new world, in their order. */
+/* The role of this process, which follows from the communicators.  Joining processes are the last
+ * ranks of the new world, in their order. */
 static int find_status(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh)
 {
     MPI_Group old_group, new_group;
@@ -96,13 +96,15 @@ static int check_status(const epop_window_t *window, int given, const char *func
                         const int *new_rank_of)
 {
     if (given != window->status)
-        return adapt_fail(MPI_ERR_ARG, "%s: the status is %s, but for this process it is %s: give that of"
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: the status is %s, but for this process it is %s: give that of"
                           " the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining process",
                           function, name_of_status(given), name_of_status(window->status));
     for (int rank = 0; rank < window->old_size; rank++)
         if (new_rank_of[rank] == WRONG_STATUS)
-            return adapt_fail(MPI_ERR_ARG, "%s: old rank %d has given the status of another process",
-                              function, rank);
+            return adapt_fail(MPI_ERR_ARG,
+                              "%s: old rank %d has given the status of another process", function,
+                              rank);
     return MPI_SUCCESS;
 }
 
@@ -113,21 +115,22 @@ static int fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status, const 
             status,.pc = -1,.iteration = -1
     };
     if (old == MPI_COMM_NULL)
-        return adapt_fail(MPI_ERR_ARG, "%s: these are not the communicators of an adaptation window",
-                          function);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: these are not the communicators of an adaptation window", function);
     const int found = find_status(old, inter, fresh);
     window->status = found;
     if (!query_sizes(window))
-        return adapt_fail(MPI_ERR_ARG, "%s: these are not the communicators of an adaptation window",
-                          function);
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: these are not the communicators of an adaptation window", function);
     int *new_rank_of = malloc((size_t) window->old_size * sizeof(int));
     int code = new_rank_of ? query_ranks(window, found != status, new_rank_of) : MPI_ERR_NO_MEM;
     if (!code)
         code = check_status(window, status, function, new_rank_of);
     if (code != MPI_SUCCESS) {
         free(new_rank_of);
-        return code == MPI_ERR_NO_MEM ? adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory for %d ranks",
-                                                   function, window->old_size) : code;
+        return code == MPI_ERR_NO_MEM ? adapt_fail(MPI_ERR_NO_MEM,
+                                                   "%s: there is no memory for %d ranks", function,
+                                                   window->old_size) : code;
     }
     window->new_rank_of = new_rank_of;
     for (int rank = 0; rank < window->old_size; rank++)
@@ -182,20 +185,25 @@ int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
         return adapt_fail(MPI_ERR_ARG, "%s: window is NULL", OPEN);
     if (status != MPI_ADAPT_STATUS_STAYING && status != MPI_ADAPT_STATUS_LEAVING &&
         status != MPI_ADAPT_STATUS_JOINING)
-        return adapt_fail(MPI_ERR_ARG, "%s: the status is %d (%s), not that of a process in a window: give that of"
-                          " the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining process", OPEN, status,
-                          name_of_status(status));
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: the status is %d (%s), not that of a process in a window: give that "
+                          "of"
+                          " the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining process",
+                          OPEN, status, name_of_status(status));
     if (adapt_channel_has_window())
-        return adapt_fail(MPI_ERR_ARG, "%s: a window is open in this process already, by another call of this library:"
-                          " move in that window, or register with the set that MPIX_Adapt moves", adapt_called(OPEN));
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: a window is open in this process already, by another call of this "
+                          "library:"
+                          " move in that window, or register with the set that MPIX_Adapt moves",
+                          adapt_called(OPEN));
     int code = MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
     if (!code)
         code = fill(MPI_COMM_WORLD, intercomm, new_world, status, OPEN, window);
     return code || !all ? code : MPIX_Adapt_window_all(window, all);
 }
 
-/* All processes of the window close it, or the error states which calls they are in.  Once: a process whose commit
- * has failed repeats it alone. */
+/* All processes of the window close it, or the error states which calls they are in.  Once: a
+ * process whose commit has failed repeats it alone. */
 static int agree_to_close(const epop_window_t *window)
 {
     const struct adapt_proposal mine = {.kind = ADAPT_CALL_CLOSE,.function = CLOSE,.object =

@@ -1,6 +1,6 @@
 /*
- * A change of the world: what is requested (a size, perhaps who leaves, where the new processes
- * go and which program they run) and what it comes to when the present size is known.  Pure; used by
+ * A change of the world: what is requested (a size, perhaps who leaves, where the new processes go
+ * and which program they run) and what it comes to when the present size is known.  Pure; used by
  * schedules, policies and the step protocol, so that they agree on what is valid.  SPEC W6, W7.
  */
 
@@ -24,7 +24,8 @@ inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
 struct ChangeRequest {
     int size = 0;               /* after the change */
     std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
-    std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is capacity */
+    /* for joining processes; empty: wherever there is capacity */
+    std::vector<std::string> hosts;
     std::string tag{};          /* the client's own mark, repeated in the event "requested" */
     std::optional<int> program{};       /* of joining processes: its MPI_APPNUM; none: the first */
 };
@@ -35,16 +36,16 @@ struct Change {
     int new_size = 0;
 };
 
-/* The change that `request` makes in a world of `present` processes, or the reason why it is impossible.  `programs`:
- * how many were launched together; 0: not known. */
+/* The change that `request` makes in a world of `present` processes, or the reason why it is
+ * impossible.  `programs`: how many were launched together; 0: not known. */
 Result<Change> resolve_change(int present, const ChangeRequest &request, int programs = 0);
 
 /* "0+2", "0,2" or "0-3,7" (separator given): ranks in the order given, duplicates refused. */
 Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
 /* "a+b" or "a,b": letters, digits, '.', '-', '_'. */
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
-/* A list as users write it, "0+2" or "[0, 2]", with this separator and without brackets and blanks: for parse_ranks and
- * parse_hosts, which report what they cannot use. */
+/* A list as users write it, "0+2" or "[0, 2]", with this separator and without brackets and blanks:
+ * for parse_ranks and parse_hosts, which report what they cannot use. */
 std::string plain_list(std::string_view text, char separator);
 bool valid_host_name(std::string_view name);
 /* A host name, or NAME:COUNT: exactly so many joining processes there. */

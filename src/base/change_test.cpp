@@ -88,7 +88,8 @@ TEST(ChangeTest, lists_have_plus_signs_commas_or_brackets)
         EXPECT_EQ(plain_list(list, '+'), "0+2-4") << list;
         EXPECT_EQ(plain_list(list, ','), "0,2-4") << list;
     }
-    for (const char *bad : {"[0", "0]", "[", "]", "[]", "[[0]]", "[0]+[2]", "0 2", "[0,]", "[0,,2]"})
+    for (const char *bad :
+         {"[0", "0]", "[", "]", "[]", "[[0]]", "[0]+[2]", "0 2", "[0,]", "[0,,2]"})
         EXPECT_FALSE(parse_ranks(plain_list(bad, '+'), '+')) << bad;
     EXPECT_EQ(parse_ranks(plain_list("[0", '+'), '+').error(),
               "'[0' is not a rank: give ranks such as 0+2 or 0-3");
@@ -102,7 +103,8 @@ TEST(ChangeTest, hosts_are_names)
     EXPECT_FALSE(valid_host_name(std::string(256, 'a')));
     for (const char *good : {"a", "a:2", "a:2=0", "a:2=0,15,7,63"})
         EXPECT_TRUE(valid_host_of_joining(good)) << good;
-    for (const char *bad : {"a=1", "a:0=1", "a:1=", "a:1=1,", "a:1=-1", "a:1=1=2", "a:1=1;b", ":1=1"})
+    for (const char *bad :
+         {"a=1", "a:0=1", "a:1=", "a:1=1,", "a:1=-1", "a:1=1=2", "a:1=1;b", ":1=1"})
         EXPECT_FALSE(valid_host_of_joining(bad)) << bad;
     EXPECT_FALSE(valid_host_of_joining("a:1=" + std::string(5000, '1')));
     EXPECT_FALSE(valid_host_slot("a:2=0")) << "no process joins there";

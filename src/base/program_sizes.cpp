@@ -26,8 +26,9 @@ Result<ProgramSizes> ProgramSizes::parse(std::string_view text)
     rule.text_ = text;
     if (text.find('\0') != text.npos ||
         pmi_adapt_sizes_read(read.get(), rule.text_.c_str(), &wrong, &at) != 0)
-        return Error{"'" + rule.text_.substr(0, SHOWN_MAX) + "' is not a rule for sizes, at character " +
-                     std::to_string(at + 1) + ": " + wrong};
+        return Error{"'" + rule.text_.substr(0, SHOWN_MAX) +
+                     "' is not a rule for sizes, at character " + std::to_string(at + 1) + ": " +
+                     wrong};
     rule.rule_ = read;
     return rule;
 }
@@ -62,11 +63,12 @@ std::string ProgramSizes::refusal(int size) const
     auto greater = next(size, 1, std::min(SIZE_MAX_PROCESSES, size + NEAR));
     std::string near;
     if (smaller && greater)
-        near = "; the nearest sizes are " + std::to_string(*smaller) + " and " + std::to_string(*greater);
+        near = "; the nearest sizes are " + std::to_string(*smaller) + " and " +
+               std::to_string(*greater);
     else if (smaller || greater)
         near = "; the nearest size is " + std::to_string(smaller ? *smaller : *greater);
-    return "the program cannot use " + std::to_string(size) + (size == 1 ? " process" : " processes") +
-           ", its rule of MPIX_Adapt_sizes is '" +
+    return "the program cannot use " + std::to_string(size) +
+           (size == 1 ? " process" : " processes") + ", its rule of MPIX_Adapt_sizes is '" +
            shorten(text_, SHOWN_MAX) + "'" + near;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The sizes that the program can use, by its own rule (MPIX_Adapt_sizes, pmi_adapt_sizes.h): for mpiexec, which
- * refuses other sizes, and for elasticd, which does not request them.  A rule that has been parsed is well formed.
- * Pure.
+ * The sizes that the program can use, by its own rule (MPIX_Adapt_sizes, pmi_adapt_sizes.h): for
+ * mpiexec, which refuses other sizes, and for elasticd, which does not request them.  A rule that
+ * has been parsed is well formed.  Pure.
  */
 
 #ifndef ELASTIC_PROGRAM_SIZES_H_INCLUDED

@@ -1,9 +1,11 @@
-! The interface of libmpidynres in Fortran: the published names and arguments, over the inline code of mpidynres.h
-! (dynres_fortran.c).  Modules mpidynres and mpidynres_sim have handles as integers, mpidynres_f08 and
-! mpidynres_sim_f08 as the types of mpi_f08; the rest is one text (dynres_part.inc).  A session is a type(c_ptr).  SC3.
+! The interface of libmpidynres in Fortran: the published names and arguments, over the inline code
+! of mpidynres.h (dynres_fortran.c).  Modules mpidynres and mpidynres_sim have handles as integers,
+! mpidynres_f08 and mpidynres_sim_f08 as the types of mpi_f08; the rest is one text
+! (dynres_part.inc).  A session is a type(c_ptr).  SC3.
 !
-! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name are distinguished by
-! their sessions.  What has none, MPI_COMM_CREATE_FROM_GROUP, is ambiguous in one scope, and so are constants of both.
+! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name
+! are distinguished by their sessions.  What has none, MPI_COMM_CREATE_FROM_GROUP, is ambiguous in
+! one scope, and so are constants of both.
 
 module dynres_names
   use, intrinsic :: iso_c_binding
@@ -42,7 +44,8 @@ module dynres_calls
   public
 
   interface
-     integer(c_int) function f_init(info, errhandler, session) bind(C, name="mpidynres_f_session_init")
+     integer(c_int) function f_init(info, errhandler, session) &
+         bind(C, name="mpidynres_f_session_init")
        import :: c_int, c_ptr
        integer(c_int), intent(in) :: info, errhandler
        type(c_ptr), intent(out) :: session
@@ -56,19 +59,22 @@ module dynres_calls
        type(c_ptr), intent(in) :: session
        integer(c_int), intent(out) :: info
      end function f_get_info
-     integer(c_int) function f_get_psets(session, info, psets) bind(C, name="mpidynres_f_session_get_psets")
+     integer(c_int) function f_get_psets(session, info, psets) &
+         bind(C, name="mpidynres_f_session_get_psets")
        import :: c_int, c_ptr
        type(c_ptr), intent(in) :: session
        integer(c_int), intent(in) :: info
        integer(c_int), intent(out) :: psets
      end function f_get_psets
-     integer(c_int) function f_get_pset_info(session, pset_name, info) bind(C, name="mpidynres_f_session_get_pset_info")
+     integer(c_int) function f_get_pset_info(session, pset_name, info) &
+         bind(C, name="mpidynres_f_session_get_pset_info")
        import :: c_int, c_ptr, c_char
        type(c_ptr), intent(in) :: session
        character(kind=c_char), intent(in) :: pset_name(*)
        integer(c_int), intent(out) :: info
      end function f_get_pset_info
-     integer(c_int) function f_group(session, pset_name, newgroup) bind(C, name="mpidynres_f_group_from_pset")
+     integer(c_int) function f_group(session, pset_name, newgroup) &
+         bind(C, name="mpidynres_f_group_from_pset")
        import :: c_int, c_ptr, c_char
        type(c_ptr), intent(in) :: session
        character(kind=c_char), intent(in) :: pset_name(*)
@@ -95,13 +101,15 @@ module dynres_calls
        type(c_ptr), intent(in) :: session
        character(kind=c_char), intent(in) :: pset_name(*)
      end function f_free
-     integer(c_int) function f_hints(session, hints, answer) bind(C, name="mpidynres_f_add_scheduling_hints")
+     integer(c_int) function f_hints(session, hints, answer) &
+         bind(C, name="mpidynres_f_add_scheduling_hints")
        import :: c_int, c_ptr
        type(c_ptr), intent(in) :: session
        integer(c_int), intent(in) :: hints
        integer(c_int), intent(out) :: answer
      end function f_hints
-     integer(c_int) function f_rc_get(session, rc_type, delta_pset, tag, info) bind(C, name="mpidynres_f_rc_get")
+     integer(c_int) function f_rc_get(session, rc_type, delta_pset, tag, info) &
+         bind(C, name="mpidynres_f_rc_get")
        import :: c_int, c_ptr, c_char
        type(c_ptr), intent(in) :: session
        integer(c_int), intent(out) :: rc_type, tag
@@ -116,7 +124,8 @@ module dynres_calls
      end function f_rc_accept
      subroutine f_exit() bind(C, name="mpidynres_f_exit")
      end subroutine f_exit
-     integer(c_int) function f_start(base_communicator, manager_config, program) bind(C, name="mpidynres_f_sim_start")
+     integer(c_int) function f_start(base_communicator, manager_config, program) &
+         bind(C, name="mpidynres_f_sim_start")
        import :: c_int, c_funptr
        integer(c_int), intent(in) :: base_communicator, manager_config
        type(c_funptr), value, intent(in) :: program

@@ -1,7 +1,7 @@
 /*
- * Functions that the Fortran modules of libmpidynres and of v2a call (dynres.F90, session_dyn.F90): the inline code of
- * the headers, with handles as Fortran has them and names that end with a 0.  Names that are given back have space for
- * NAME_LEN characters.  SC3.
+ * Functions that the Fortran modules of libmpidynres and of v2a call (dynres.F90, session_dyn.F90):
+ * the inline code of the headers, with handles as Fortran has them and names that end with a 0.
+ * Names that are given back have space for NAME_LEN characters.  SC3.
  */
 
 #include <mpi_session_dyn.h>
@@ -11,21 +11,25 @@ enum { NAME_LEN = MPI_MAX_PSET_NAME_LEN };
 
 #include <mpidynres_sim.h>
 
-/* ---- libmpidynres ------------------------------------------------------------------------------------------- */
+/* ---- libmpidynres ---------------------------------------------------------------------------- */
 
-int mpidynres_f_session_init(const MPI_Fint *info, const MPI_Fint *errhandler, MPI_Session *session);
+int mpidynres_f_session_init(const MPI_Fint *info, const MPI_Fint *errhandler,
+                             MPI_Session *session);
 int mpidynres_f_session_finalize(MPI_Session *session);
 int mpidynres_f_session_get_info(const MPI_Session *session, MPI_Fint *info);
-int mpidynres_f_session_get_psets(const MPI_Session *session, const MPI_Fint *info, MPI_Fint *psets);
+int mpidynres_f_session_get_psets(const MPI_Session *session, const MPI_Fint *info,
+                                  MPI_Fint *psets);
 int mpidynres_f_session_get_pset_info(const MPI_Session *session, const char *name, MPI_Fint *info);
 int mpidynres_f_group_from_pset(const MPI_Session *session, const char *name, MPI_Fint *group);
 int mpidynres_f_comm_from_group(const MPI_Fint *group, const char *tag, const MPI_Fint *info,
                                 const MPI_Fint *errhandler, MPI_Fint *comm);
-int mpidynres_f_pset_create_op(const MPI_Session *session, const MPI_Fint *hints, const char *pset1, const char *pset2,
-                               const int *op, char *result);
+int mpidynres_f_pset_create_op(const MPI_Session *session, const MPI_Fint *hints,
+                               const char *pset1, const char *pset2, const int *op, char *result);
 int mpidynres_f_pset_free(const MPI_Session *session, char *name);
-int mpidynres_f_add_scheduling_hints(const MPI_Session *session, const MPI_Fint *hints, MPI_Fint *answer);
-int mpidynres_f_rc_get(const MPI_Session *session, int *type, char *delta, int *tag, MPI_Fint *info);
+int mpidynres_f_add_scheduling_hints(const MPI_Session *session, const MPI_Fint *hints,
+                                     MPI_Fint *answer);
+int mpidynres_f_rc_get(const MPI_Session *session, int *type, char *delta, int *tag,
+                       MPI_Fint *info);
 int mpidynres_f_rc_accept(const MPI_Session *session, const int *tag, const MPI_Fint *info);
 void mpidynres_f_exit(void);
 int mpidynres_f_sim_start(const MPI_Fint *comm, const MPI_Fint *info, void (*program)(void));
@@ -87,10 +91,11 @@ int mpidynres_f_comm_from_group(const MPI_Fint *group, const char *tag, const MP
     return error;
 }
 
-int mpidynres_f_pset_create_op(const MPI_Session *session, const MPI_Fint *hints, const char *pset1, const char *pset2,
-                               const int *op, char *result)
+int mpidynres_f_pset_create_op(const MPI_Session *session, const MPI_Fint *hints,
+                               const char *pset1, const char *pset2, const int *op, char *result)
 {
-    return MPIDYNRES_pset_create_op(*session, MPI_Info_f2c(*hints), pset1, pset2, (MPIDYNRES_pset_op) *op, result);
+    return MPIDYNRES_pset_create_op(*session, MPI_Info_f2c(*hints), pset1, pset2,
+                                    (MPIDYNRES_pset_op) * op, result);
 }
 
 int mpidynres_f_pset_free(const MPI_Session *session, char *name)
@@ -98,7 +103,8 @@ int mpidynres_f_pset_free(const MPI_Session *session, char *name)
     return MPIDYNRES_pset_free(*session, name);
 }
 
-int mpidynres_f_add_scheduling_hints(const MPI_Session *session, const MPI_Fint *hints, MPI_Fint *answer)
+int mpidynres_f_add_scheduling_hints(const MPI_Session *session, const MPI_Fint *hints,
+                                     MPI_Fint *answer)
 {
     MPI_Info accepted;
     int error = MPIDYNRES_add_scheduling_hints(*session, MPI_Info_f2c(*hints), &accepted);
@@ -145,17 +151,17 @@ int mpidynres_f_sim_start(const MPI_Fint *comm, const MPI_Fint *info, void (*pro
     return MPIDYNRES_SIM_start(config, 0, NULL, run_program);
 }
 
-/* ---- v2a ---------------------------------------------------------------------------------------------------- */
+/* ---- v2a ------------------------------------------------------------------------------------- */
 
 typedef char name[NAME_LEN];
 
-int mpi_session_dyn_f_psetop(const MPI_Fint *session, int *op, name inputs[], const int *ninput, name outputs[],
-                             int *noutput, const MPI_Fint *info);
-int mpi_session_dyn_f_query(const MPI_Fint *session, char *coll_pset, char *pset, int *op, name outputs[],
-                            int *noutput);
+int mpi_session_dyn_f_psetop(const MPI_Fint *session, int *op, name inputs[], const int *ninput,
+                             name outputs[], int *noutput, const MPI_Fint *info);
+int mpi_session_dyn_f_query(const MPI_Fint *session, char *coll_pset, char *pset, int *op,
+                            name outputs[], int *noutput);
 int mpi_session_dyn_f_finalize(const MPI_Fint *session, char *pset);
-int mpi_session_dyn_f_get_data(const MPI_Fint *session, char *coll_pset, char *pset, name keys[], const int *nkeys,
-                               const int *wait, MPI_Fint *info);
+int mpi_session_dyn_f_get_data(const MPI_Fint *session, char *coll_pset, char *pset, name keys[],
+                               const int *nkeys, const int *wait, MPI_Fint *info);
 int mpi_session_dyn_f_set_data(const MPI_Fint *session, const char *pset, const MPI_Fint *info);
 
 /* NULL: no memory. */
@@ -180,8 +186,8 @@ static void take(char **made, int n, name outputs[], int *noutput)
     *noutput = n;
 }
 
-int mpi_session_dyn_f_psetop(const MPI_Fint *session, int *op, name inputs[], const int *ninput, name outputs[],
-                             int *noutput, const MPI_Fint *info)
+int mpi_session_dyn_f_psetop(const MPI_Fint *session, int *op, name inputs[], const int *ninput,
+                             name outputs[], int *noutput, const MPI_Fint *info)
 {
     char **names = addresses_of(inputs, *ninput), **made;
     int n, error = MPI_ERR_NO_MEM;
@@ -195,11 +201,12 @@ int mpi_session_dyn_f_psetop(const MPI_Fint *session, int *op, name inputs[], co
     return error;
 }
 
-int mpi_session_dyn_f_query(const MPI_Fint *session, char *coll_pset, char *pset, int *op, name outputs[],
-                            int *noutput)
+int mpi_session_dyn_f_query(const MPI_Fint *session, char *coll_pset, char *pset, int *op,
+                            name outputs[], int *noutput)
 {
     char **made;
-    int n, error = MPI_Session_dyn_v2a_query_psetop((plain_session) *session, coll_pset, pset, op, &made, &n);
+    int n, error =
+        MPI_Session_dyn_v2a_query_psetop((plain_session) * session, coll_pset, pset, op, &made, &n);
 
     if (!error)
         take(made, n, outputs, noutput);
@@ -211,15 +218,17 @@ int mpi_session_dyn_f_finalize(const MPI_Fint *session, char *pset)
     return MPI_Session_dyn_finalize_psetop((plain_session) *session, pset);
 }
 
-int mpi_session_dyn_f_get_data(const MPI_Fint *session, char *coll_pset, char *pset, name keys[], const int *nkeys,
-                               const int *wait, MPI_Fint *info)
+int mpi_session_dyn_f_get_data(const MPI_Fint *session, char *coll_pset, char *pset, name keys[],
+                               const int *nkeys, const int *wait, MPI_Fint *info)
 {
     char **names = addresses_of(keys, *nkeys);
     MPI_Info found = MPI_INFO_NULL;
     int error = MPI_ERR_NO_MEM;
 
     if (names)
-        error = MPI_Session_get_pset_data((plain_session) *session, coll_pset, pset, names, *nkeys, *wait, &found);
+        error =
+            MPI_Session_get_pset_data((plain_session) * session, coll_pset, pset, names, *nkeys,
+                                      *wait, &found);
     *info = MPI_Info_c2f(found);
     free(names);
     return error;

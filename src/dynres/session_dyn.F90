@@ -1,5 +1,6 @@
-! The interface "v2a" in Fortran: the published names and arguments, over the inline code of mpi_session_dyn.h
-! (dynres_fortran.c).  Handles are integers, as in the module mpi; whoever calls gives the arrays of names.  SC3, SC6.
+! The interface "v2a" in Fortran: the published names and arguments, over the inline code of
+! mpi_session_dyn.h (dynres_fortran.c).  Handles are integers, as in the module mpi; whoever calls
+! gives the arrays of names.  SC3, SC6.
 
 ! of dynres_fortran.c
 module session_dyn_calls
@@ -39,7 +40,8 @@ module session_dyn_calls
        integer(c_int), intent(in) :: nkeys, wait
        integer(c_int), intent(out) :: info
      end function f_get_data
-     integer(c_int) function f_set_data(session, pset, info) bind(C, name="mpi_session_dyn_f_set_data")
+     integer(c_int) function f_set_data(session, pset, info) &
+         bind(C, name="mpi_session_dyn_f_set_data")
        import :: c_int, c_char
        integer(c_int), intent(in) :: session, info
        character(kind=c_char), intent(in) :: pset(*)
@@ -105,7 +107,8 @@ contains
     end do
   end subroutine all_from_c
 
-  subroutine MPI_Session_dyn_v2a_psetop(session, op, input_sets, ninput, output_psets, noutput, info, ierror)
+  subroutine MPI_Session_dyn_v2a_psetop(session, op, input_sets, ninput, output_psets, noutput, &
+      info, ierror)
     integer, intent(in) :: session
     integer, intent(inout) :: op
     character(len=*), intent(in) :: input_sets(*)
@@ -123,7 +126,8 @@ contains
     call done(error, ierror)
   end subroutine MPI_Session_dyn_v2a_psetop
 
-  subroutine MPI_Session_dyn_v2a_query_psetop(session, coll_pset, input_pset, type, output_psets, noutput, ierror)
+  subroutine MPI_Session_dyn_v2a_query_psetop(session, coll_pset, input_pset, type, output_psets, &
+      noutput, ierror)
     integer, intent(in) :: session
     character(len=*), intent(in) :: coll_pset, input_pset
     integer, intent(out) :: type
@@ -148,7 +152,8 @@ contains
     call done(f_finalize(session, to_c(pset_name)), ierror)
   end subroutine MPI_Session_dyn_finalize_psetop
 
-  subroutine MPI_Session_get_pset_data(session, coll_pset_name, pset_name, keys, nkeys, wait, info_used, ierror)
+  subroutine MPI_Session_get_pset_data(session, coll_pset_name, pset_name, keys, nkeys, wait, &
+      info_used, ierror)
     integer, intent(in) :: session
     character(len=*), intent(in) :: coll_pset_name, pset_name
     character(len=*), intent(in) :: keys(*)
@@ -156,8 +161,8 @@ contains
     integer, intent(out) :: info_used
     integer, optional, intent(out) :: ierror
 
-    call done(f_get_data(session, to_c(coll_pset_name), to_c(pset_name), all_to_c(keys, nkeys), nkeys, wait, &
-                         info_used), ierror)
+    call done(f_get_data(session, to_c(coll_pset_name), to_c(pset_name), all_to_c(keys, nkeys), &
+                         nkeys, wait, info_used), ierror)
   end subroutine MPI_Session_get_pset_data
 
   subroutine MPI_Session_set_pset_data(session, pset_name, info_used, ierror)

@@ -26,10 +26,11 @@ bool epop_archive_find(const char *name, char *path, size_t size)
     return false;
 }
 
-/* ---- names that another library has, too ------------------------------------------------------- */
+/* ---- names that another library has, too ----------------------------------------------------- */
 
-/* An archive's references to its own global functions and variables go to the first definition among the command,
- * libc and MPI, if there is one: a program's `int error;` would be libc's function. */
+/* An archive's references to its own global functions and variables go to the first definition
+ * among the command, libc and MPI, if there is one: a program's `int error;` would be libc's
+ * function. */
 
 #if __ELF_NATIVE_CLASS == 64
 #define SYMBOL_OF ELF64_R_SYM
@@ -64,9 +65,10 @@ static bool is_clash(const symbol_table_t * table, size_t number, char *why, siz
 
     if (!other)
         return false;
-    snprintf(why, size, "its global '%s' would be that of %s: rename it, make it static, or compile with"
-             " -fvisibility=hidden", name, dladdr(other, &where) && where.dli_fname ? where.dli_fname :
-             "another library");
+    snprintf(why, size,
+             "its global '%s' would be that of %s: rename it, make it static, or compile with"
+             " -fvisibility=hidden", name, dladdr(other, &where) &&
+             where.dli_fname ? where.dli_fname : "another library");
     return true;
 }
 
@@ -115,7 +117,7 @@ static bool find_clash(void *archive, char *why, size_t size)
         find_clash_in(&table, jumps, jumps_bytes, each, why, size);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 program_t *(*epop_archive_open(const char *path, char *why, size_t size)) (void)
 {

@@ -1,8 +1,8 @@
 /*
- * EPOP: elastic-phase oriented programs.  A program is an array of phases and branches; a driver runs
- * them, probes for adaptations before each iteration of an elastic phase, and leads joining processes
- * to the position where the others are.  Names as published in the dissertation that README.elastic
- * names (chapter 7).
+ * EPOP: elastic-phase oriented programs.  A program is an array of phases and branches; a driver
+ * runs them, probes for adaptations before each iteration of an elastic phase, and leads joining
+ * processes to the position where the others are.  Names as published in the dissertation that
+ * README.elastic names (chapter 7).
  *
  *     mpicc -shared -fPIC program.c -o program.epop       the archive, with get_program in it
  *     mpiexec -n 4 epop ./program ARGUMENTS
@@ -10,8 +10,8 @@
  * or `return epop_main(argc, argv, get_program);` in a program linked with -lepop -ladapt_data.
  *
  * A function of the program returns 0, anything else ends the job with that exit code.  Conditions,
- * loop_total and branches must give the same value on all processes of the world.  C and C++; in C++
- * there is epop.hpp, too.  EPOP_NO_SHORT_NAMES leaves out INIT, EP, RP and BRANCH.
+ * loop_total and branches must give the same value on all processes of the world.  C and C++; in
+ * C++ there is epop.hpp, too.  EPOP_NO_SHORT_NAMES leaves out INIT, EP, RP and BRANCH.
  */
 
 #ifndef EPOP_H_INCLUDED
@@ -52,8 +52,8 @@ typedef struct program_element {
     int (*phase_adapt) (void *data);
     int (*phase_redistribute) (void *data, const epop_window_t * window);
 
-    /* EP, RP: one iteration.  It is executed at least once, then as long as loop_condition is not 0.
-     * RP: loop_condition may be NULL, which means once. */
+    /* EP, RP: one iteration.  It is executed at least once, then as long as loop_condition is not
+     * 0.  RP: loop_condition may be NULL, which means once. */
     int (*phase_exec) (void *data);
     int (*loop_condition) (void *data);
 
@@ -69,10 +69,12 @@ typedef struct {
     int size;                   /* elements */
     program_element_t *elements;        /* not changed while the program runs */
     const char *name;           /* NULL: that of the archive */
-    /* May be NULL: called on a leaving process after the window if MPIR_CVAR_ADAPT_LEAVERS_RETURN=1. */
+    /* May be NULL: called on a leaving process after the window if
+     * MPIR_CVAR_ADAPT_LEAVERS_RETURN=1. */
     int (*leave) (void *data);
-    /* May be NULL: called after each window on all processes of the new world, before anything else of the program:
-     * for communicators, neighbours and what else follows from rank and size (of MPI_COMM_WORLD). */
+    /* May be NULL: called after each window on all processes of the new world, before anything else
+     * of the program: for communicators, neighbours and what else follows from rank and size (of
+     * MPI_COMM_WORLD). */
     int (*after) (void *data, int new_rank, int new_size);
 } program_t;
 
@@ -86,7 +88,8 @@ program_t *get_program(void) __attribute__ ((visibility("default")));
 /* Runs the program that `get` gives; returns the exit code.  2: it is not a program. */
 int epop_main(int argc, char **argv, program_t * (*get) (void));
 
-/* Begin and commit within phase_adapt: they hand out the window that the driver has opened, once, and close it. */
+/* Begin and commit within phase_adapt: they hand out the window that the driver has opened, once,
+ * and close it. */
 int epop_adapt_begin(MPI_Comm * intercomm, MPI_Comm * new_comm_world, int *staying_count,
                      int *leaving_count, int *joining_count);
 int epop_adapt_commit(void);

@@ -8,14 +8,12 @@
 //         auto solve = p.elastic("solve", [](State &s) { ... })
 //                          .while_([](const State &s) { return s.step < 1000; })
 //                          .redistribute([](State &s, const epop::window &w) { ... });
-//         p.branch("back", [=](const State &s, int pc) { return s.converged ? pc + 1 : solve.pc(); });
+// p.branch("back", [=](const State &s, int pc) { return s.converged ? pc + 1 : solve.pc(); });
 //         p.rigid("output", [](State &s) { ... });
-//     }
-//
-// Phases hold nothing: the state is the one object of type State, made before init and destroyed when
-// the process ends.  A callable returns nothing, or int as in epop.h, and may throw: what() is printed on
-// standard error and the job ends with code 1; no exception crosses the driver.  One program in a
-// process; C++ thread rules are MPI's.
+// }  Phases hold nothing: the state is the one object of type State, made before init and destroyed
+// when the process ends.  A callable returns nothing, or int as in epop.h, and may throw: what() is
+// printed on standard error and the job ends with code 1; no exception crosses the driver.  One
+// program in a process; C++ thread rules are MPI's.
 
 #ifndef EPOP_HPP_INCLUDED
 #define EPOP_HPP_INCLUDED
@@ -94,7 +92,9 @@ template <class State> class program {
         }
         template <class F> phase total(F count) const
         {
-            element().total = [=](State &s) { return static_cast<std::int64_t>(count(std::as_const(s))); };
+            element().total = [=](State &s) {
+                return static_cast<std::int64_t>(count(std::as_const(s)));
+            };
             return *this;
         }
 
@@ -113,10 +113,11 @@ template <class State> class program {
             return detail::guarded<int>("init", [&] { return first(a, s); });
         };
     }
-    template <class F> phase elastic(std::string name, F execute) { return add(EPOP_EP, std::move(name), execute); }
-    // The members of the state: describe(state, data) registers it, once in each process, and it moves in
-    // the windows of all elastic phases without `redistribute`.  One registration for the program, since
-    // layouts may have a state of their own.  Needs <elastic.hpp>.
+    template <class F> phase elastic(std::string name,
+                                     F execute) { return add(EPOP_EP, std::move(name), execute); }
+    // The members of the state: describe(state, data) registers it, once in each process, and it
+    // moves in the windows of all elastic phases without `redistribute`.  One registration for the
+    // program, since layouts may have a state of their own.  Needs <elastic.hpp>.
     template <class F, class Data = ::elastic::data> void arrays(F describe)
     {
         // never freed: MPI has ended before the objects of the program do
@@ -130,7 +131,8 @@ template <class State> class program {
             });
         };
     }
-    template <class F> phase rigid(std::string name, F execute) { return add(EPOP_RP, std::move(name), execute); }
+    template <class F> phase rigid(std::string name,
+                                   F execute) { return add(EPOP_RP, std::move(name), execute); }
     // choose(state, pc) gives the next element's number.
     template <class F> int branch(std::string name, F choose)
     {
@@ -145,7 +147,8 @@ template <class State> class program {
         leave_ = [=](State &s) { return detail::guarded<int>("leave", [&] { return last(s); }); };
     }
 
-    // After each window, on all processes of the new world: what follows from rank and size.  settle(state, rank, size)
+    // After each window, on all processes of the new world: what follows from rank and size.
+    // settle(state, rank, size)
     template <class F> void after(F settle)
     {
         after_ = [=](State &s, int rank, int size) {
@@ -160,7 +163,9 @@ template <class State> class program {
     program_t *described(const char *name)
     {
         if (elements_.size() > MOST_ELEMENTS) {
-            std::fprintf(stderr, "epop: the program has %zu elements; in C++ it has at most %zu: combine phases, or "
+            std::fprintf(stderr,
+                         "epop: the program has %zu elements; in C++ it has at most %zu: combine "
+                         "phases, or "
                          "describe it in C\n", elements_.size(), MOST_ELEMENTS);
             return nullptr;
         }
@@ -220,7 +225,8 @@ template <class State> class program {
         } catch (const std::exception &error) {
             std::fprintf(stderr, "epop: %s: %s\n", at(pc).name.c_str(), error.what());
         } catch (...) {
-            std::fprintf(stderr, "epop: %s: an exception that is no std::exception\n", at(pc).name.c_str());
+            std::fprintf(stderr, "epop: %s: an exception that is no std::exception\n",
+                         at(pc).name.c_str());
         }
         int up = 0;
         MPI_Initialized(&up);
@@ -234,14 +240,18 @@ template <class State> class program {
         *data = instance();
         return at(0).init(args{argn, argc}, state());
     }
-    static int call_after(void *, int rank, int size) { return instance()->after_(state(), rank, size); }
+    static int call_after(void *, int rank, int size) { return instance()->after_(state(), rank,
+        size); }
     static int call_leave(void *) { return instance()->leave_(state()); }
     template <std::size_t PC> struct calls {
         static int execute(void *) { return at(PC).execute(state()); }
-        static int condition(void *) { return value_of(PC, [] { return at(PC).condition(state()); }); }
+        static int condition(void *) { return value_of(PC,
+                                                       [] { return at(PC).condition(state()); }); }
         static int move(void *, const window *w) { return at(PC).move(state(), *w); }
-        static std::int64_t total(void *) { return value_of(PC, [] { return at(PC).total(state()); }); }
-        static int choose(int pc, void *) { return value_of(PC, [pc] { return at(PC).choose(state(), pc); }); }
+        static std::int64_t total(void *) { return value_of(PC,
+                                                            [] { return at(PC).total(state()); }); }
+        static int choose(int pc, void *) { return value_of(PC, [pc] { return at(PC).choose(state(),
+                                                                pc); }); }
     };
     template <std::size_t PC> static void fill(program_element_t &to, const element_of_state &from)
     {
@@ -252,7 +262,8 @@ template <class State> class program {
         to.branch_condition = from.choose ? &calls<PC>::choose : nullptr;
     }
     template <std::size_t... PC>
-    static void fill_at(std::size_t at, program_element_t &to, const element_of_state &from, std::index_sequence<PC...>)
+    static void fill_at(std::size_t at, program_element_t &to, const element_of_state &from,
+                        std::index_sequence<PC...>)
     {
         ((PC == at ? fill<PC>(to, from) : void()), ...);
     }

@@ -62,7 +62,8 @@ static epop_outcome_t execute(epop_loop_t * loop)
         outcome = adapt(loop);
     if (outcome != EPOP_GOES_ON)
         return outcome;
-    if (element->loop_total && loop->around->agree &&   /* here, where joining processes pass, too */
+    /* here, where joining processes pass, too */
+    if (element->loop_total && loop->around->agree &&
         !agree(loop, "loop_total", element->loop_total(loop->program->data)))
         return EPOP_FAILED;
     int value = element->phase_exec(loop->program->data);

@@ -1,10 +1,10 @@
 /*
- * The driver's loop over the elements of a program: SPEC-epop E2, E3, P3 to P5.  It knows no MPI: what
- * it needs of the world it queries through epop_surroundings_t, which the unit tests play.
+ * The driver's loop over the elements of a program: SPEC-epop E2, E3, P3 to P5.  It knows no MPI:
+ * what it needs of the world it queries through epop_surroundings_t, which the unit tests play.
  *
- * State: one epop_loop_t, owned by the caller, for one run of a program.  `where` is the position that
- * is, or would be, executed next; whoever opens a window sends it to the joining processes, and sets
- * it on these.
+ * State: one epop_loop_t, owned by the caller, for one run of a program.  `where` is the position
+ * that is, or would be, executed next; whoever opens a window sends it to the joining processes,
+ * and sets it on these.
  */
 
 #ifndef EPOP_LOOP_H_INCLUDED
@@ -49,7 +49,8 @@ typedef struct {
     void *state;                /* handed to the surroundings */
     bool check;                 /* the array of elements must remain as it is */
     epop_position_t where;         /* {1, 0}, or that of the window of a joining process */
-    bool fresh;                 /* the window was just open: the next iteration comes without a probe */
+    /* the window was just open: the next iteration comes without a probe */
+    bool fresh;
     epop_fault_t fault;
     uint64_t elements_sum;      /* internal */
 } epop_loop_t;

@@ -40,8 +40,8 @@ int back_twice(int pc, void *data) { return ++of(data).rounds < 3 ? pc - 2 : pc 
 /* EP three times, EP once, back twice, RP. */
 Elements two_phases()
 {
-    Elements elements{epop_test::initial(), epop_test::elastic(), epop_test::elastic(), epop_test::branch(),
-                      epop_test::rigid()};
+    Elements elements{epop_test::initial(), epop_test::elastic(), epop_test::elastic(),
+                      epop_test::branch(), epop_test::rigid()};
     elements[1].phase_exec = first_phase;
     elements[1].loop_condition = three_times;
     elements[2].phase_exec = second_phase;
@@ -87,7 +87,8 @@ struct Simulated {
 
     void compare_values()
     {
-        around.agree = [](void *state, epop_position_t, const char *function, int64_t value, epop_fault_t *) {
+        around.agree = [](void *state, epop_position_t, const char *function, int64_t value,
+                          epop_fault_t *) {
             Simulated &self = *static_cast<Simulated *>(state);
             self.agreed.emplace_back(function, value);
             return self.agreed.size() - 1 != self.disagrees_at;
@@ -127,7 +128,8 @@ TEST(EpopLoop, W5LeavingEnds)
     EXPECT_EQ(world.diary.text, "aaab|");
 }
 
-/* Staying processes, and one that joined with the state of the window, do the same from there on. */
+/* Staying processes, and one that joined with the state of the window, do the same from there
+ * on. */
 TEST(EpopLoop, E3JoiningProcessesDoTheSame)
 {
     std::mt19937 random(1);
@@ -189,7 +191,8 @@ TEST(EpopLoop, P4Branches)
         Simulated world(elements);
         EXPECT_EQ(world.run(), EPOP_FAILED) << to;
         EXPECT_EQ(world.loop.fault.code, 2);
-        EXPECT_NE(std::string(world.loop.fault.what).find("element " + std::to_string(to) + ";"), std::string::npos);
+        EXPECT_NE(std::string(world.loop.fault.what).find("element " + std::to_string(to) + ";"),
+                  std::string::npos);
     }
     Elements elements{epop_test::initial(), epop_test::branch(), epop_test::rigid()};
     elements[2].phase_exec = last_phase;
@@ -198,7 +201,9 @@ TEST(EpopLoop, P4Branches)
     EXPECT_EQ(ends.run(), EPOP_ENDED);
     EXPECT_EQ(ends.diary.text, "");
     /* to itself, five times */
-    elements[1].branch_condition = [](int pc, void *data) { return of(data).rounds++ < 5 ? pc : pc + 1; };
+    elements[1].branch_condition = [](int pc, void *data) {
+        return of(data).rounds++ < 5 ? pc : pc + 1;
+    };
     Simulated itself(elements);
     EXPECT_EQ(itself.run(), EPOP_ENDED);
     EXPECT_EQ(itself.diary.rounds, 6);
@@ -214,7 +219,8 @@ TEST(EpopLoop, P5ComparesEverything)
     EXPECT_EQ(world.run(), EPOP_ENDED);
     std::vector<std::pair<std::string, int64_t>> wanted;
     for (int round = 0; round < 3; round++)
-        wanted.insert(wanted.end(), {{"loop_condition", 1}, {"loop_condition", 1}, {"loop_condition", 0},
+        wanted.insert(wanted.end(), {{"loop_condition", 1}, {"loop_condition", 1},
+                                     {"loop_condition", 0},
                                      {"loop_total", 11}, {"loop_condition", 0},
                                      {"branch_condition", round < 2 ? 1 : 4}});
     EXPECT_EQ(world.agreed, wanted);

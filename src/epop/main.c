@@ -17,10 +17,12 @@ static void help(FILE * out)
 {
     fputs("usage: epop [OPTIONS] PROGRAM [ARGUMENTS]\n"
           "\n"
-          "Runs an elastic-phase oriented program, usually as mpiexec -n 4 epop PROGRAM.  PROGRAM is an\n"
+          "Runs an elastic-phase oriented program, usually as mpiexec -n 4 epop PROGRAM.  PROGRAM "
+          "is an\n"
           "archive: the shared object PROGRAM, PROGRAM.epop or PROGRAM.so.\n"
           "\n"
-          "  --check    compare what conditions and branches return in all processes, each time, and whether\n"
+          "  --check    compare what conditions and branches return in all processes, each time, "
+          "and whether\n"
           "             the array of elements remains as it is\n"
           "  --print    write the program's structure as JSON, and run nothing\n"
           "  --help     this text\n", out);

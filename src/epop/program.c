@@ -163,7 +163,8 @@ static void print_element(FILE * out, const program_t * program, int pc)
     const program_element_t *element = &program->elements[pc];
     char buffer[TEXT_BYTES];
 
-    fprintf(out, "    {\"pc\": %d, \"type\": \"%s\", \"name\": ", pc, epop_type_name(element->type));
+    fprintf(out, "    {\"pc\": %d, \"type\": \"%s\", \"name\": ", pc,
+            epop_type_name(element->type));
     print_text(out, epop_element_name(program, pc, buffer, sizeof(buffer)));
     if (element->type == EPOP_EP)
         fprintf(out, ", \"window\": \"%s\"",

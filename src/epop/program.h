@@ -1,6 +1,6 @@
 /*
- * The structure of a program, and its validation: SPEC-epop P1, P3, W2 and E1's --print.  Pure: no MPI call,
- * no state, nothing is printed but to the stream that is given.
+ * The structure of a program, and its validation: SPEC-epop P1, P3, W2 and E1's --print.  Pure: no
+ * MPI call, no state, nothing is printed but to the stream that is given.
  */
 
 #ifndef EPOP_PROGRAM_H_INCLUDED

@@ -26,7 +26,8 @@ std::string complaint(const program_t *program)
 /* The report on a good program after one thing was changed. */
 std::string complaint_after(const std::function<void(program_element_t *)> &change)
 {
-    Elements elements{epop_test::initial(), epop_test::elastic("solve"), epop_test::branch(), epop_test::rigid()};
+    Elements elements{epop_test::initial(), epop_test::elastic("solve"), epop_test::branch(),
+                      epop_test::rigid()};
     change(elements.data());
     program_t program = epop_test::program_of(elements);
     return complaint(&program);
@@ -145,7 +146,8 @@ TEST(EpopProgram, P3ElementsSum)
 
 TEST(EpopProgram, E1Print)
 {
-    Elements elements{epop_test::initial(), epop_test::elastic("a \"b\"\\\n"), epop_test::branch(), epop_test::rigid()};
+    Elements elements{epop_test::initial(), epop_test::elastic("a \"b\"\\\n"), epop_test::branch(),
+                      epop_test::rigid()};
     program_t program = epop_test::program_of(elements);
     char *text = nullptr;
     size_t length = 0;
@@ -155,7 +157,8 @@ TEST(EpopProgram, E1Print)
     std::string printed(text);
     free(text);
     char hash[20];
-    snprintf(hash, sizeof(hash), "%016llx", static_cast<unsigned long long>(epop_structure_hash(&program)));
+    snprintf(hash, sizeof(hash), "%016llx",
+             static_cast<unsigned long long>(epop_structure_hash(&program)));
     EXPECT_EQ(printed, "{\n  \"program\": \"p\",\n  \"structure\": \"" + std::string(hash) +
                         "\",\n  \"elements\": [\n"
                         "    {\"pc\": 0, \"type\": \"INIT\", \"name\": \"element 0\"},\n"

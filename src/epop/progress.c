@@ -62,8 +62,8 @@ static void add_those(const program_t * program, bool(*fits) (const program_elem
     }
 }
 
-/* The first loops of the program, and where there is space left the rigid phases without condition, which
- * are not measured; those after them are not reported. */
+/* The first loops of the program, and where there is space left the rigid phases without condition,
+ * which are not measured; those after them are not reported. */
 static void find_loops(const program_t * program, struct found *found)
 {
     found->count = 0;

@@ -69,7 +69,8 @@ void epop_world_stop(const char *what)
 /* The numbers by which processes are compared. */
 enum { VALUE, ELEMENT, AFTER, FUNCTION, FIELDS };
 
-/* The ranks whose value differs from that of rank 0, as text: "rank 2: 7 in element 1, rank 3: ...". */
+/* The ranks whose value differs from that of rank 0, as text: "rank 2: 7 in element 1, rank 3:
+ * ...". */
 static void list_others(const int64_t * values, int size, char *text, size_t buffer)
 {
     size_t at = 0;
@@ -210,10 +211,12 @@ static epop_outcome_t fail_window(epop_fault_t * fault, int pc, const char *what
 }
 
 /* The world is the new one. */
-static epop_outcome_t call_after(epop_world_t * world, const epop_window_t * window, epop_fault_t * fault)
+static epop_outcome_t call_after(epop_world_t * world, const epop_window_t * window,
+                                 epop_fault_t * fault)
 {
     const program_t *program = world->program;
-    int value = program->after ? program->after(program->data, window->new_rank, window->new_size) : 0;
+    int value =
+        program->after ? program->after(program->data, window->new_rank, window->new_size) : 0;
 
     return value ? epop_function_failed(fault, window->pc, "after", value) : EPOP_GOES_ON;
 }

@@ -1,6 +1,7 @@
 /*
- * The driver's view of MPI: probes, windows, and what ends the job.  SPEC-epop W1 to W6, P6, P7, and
- * P5's --check.  With an MPI that has no adaptations (stock MPICH) there is no probe and no window.
+ * The driver's view of MPI: probes, windows, and what ends the job.  SPEC-epop W1 to W6, P6, P7,
+ * and P5's --check.  With an MPI that has no adaptations (stock MPICH) there is no probe and no
+ * window.
  *
  * State: one epop_world_t for the process, owned by the driver; one thread.
  */

@@ -1,6 +1,7 @@
 /*
- * Names of Gropp and Lusk, Dynamic Process Management in an MPI Setting: MPE_ as its authors announced them, and with
- * -DMPIX_DYN_NAMES (where mpi.h includes this) MPI_ as the paper has them.  doc/user/dynamic-processes.md.
+ * Names of Gropp and Lusk, Dynamic Process Management in an MPI Setting: MPE_ as its authors
+ * announced them, and with -DMPIX_DYN_NAMES (where mpi.h includes this) MPI_ as the paper has them.
+ * doc/user/dynamic-processes.md.
  */
 
 #ifndef MPE_DYNAMIC_H_INCLUDED

@@ -1,7 +1,8 @@
 /*
  * Constants and types of functions that mpi.h has beyond MPICH's; mpi.h includes this file.
  *
- * Fortran has all constants that are an integer: src/binding/fortran/adapt_fortran.pl reads them here.
+ * Fortran has all constants that are an integer: src/binding/fortran/adapt_fortran.pl reads them
+ * here.
  */
 
 #ifndef MPI_ADAPT_H_INCLUDED

@@ -1,11 +1,12 @@
 /*
- * Names of the MPI Sessions working group for programs whose processes come and go: the proposal of 2022, and the
- * interface "v2a" that was made of it, as inline code over MPIX_Session_*.  No library is needed.
- * doc/user/set-changes.md has the meaning of each name.  SC4, SC5, SC6.
+ * Names of the MPI Sessions working group for programs whose processes come and go: the proposal of
+ * 2022, and the interface "v2a" that was made of it, as inline code over MPIX_Session_*.  No
+ * library is needed.  doc/user/set-changes.md has the meaning of each name.  SC4, SC5, SC6.
  *
- * Included after mpi.h, or by mpi.h itself with -DMPIX_DYN_NAMES.  Routines without a session use the oldest one of the
- * process.  Texts and names hold MPI_MAX_PSET_NAME_LEN characters.  A file that includes mpidynres.h, too,
- * includes it later; there MPI_Session is libmpidynres' pointer, whose session_id these routines take.
+ * Included after mpi.h, or by mpi.h itself with -DMPIX_DYN_NAMES.  Routines without a session use
+ * the oldest one of the process.  Texts and names hold MPI_MAX_PSET_NAME_LEN characters.  A file
+ * that includes mpidynres.h, too, includes it later; there MPI_Session is libmpidynres' pointer,
+ * whose session_id these routines take.
  */
 
 #ifndef MPI_SESSION_DYN_H
@@ -68,7 +69,7 @@ static inline int MPI_Session_create(MPI_Session *session)
     return error;
 }
 
-/* ---- sets --------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static inline int MPI_Session_get_default_pset(char pset[], int *dynamic)
 {
@@ -96,7 +97,8 @@ static inline int MPI_Session_Test_Exists(const char pset[], int *flag, MPI_Info
 }
 
 /* `in` is ended by NULL. */
-static inline int MPI_Session_Dyn_pset_create_op(MPI_Session session, int op, const char *const in[], char out[])
+static inline int MPI_Session_Dyn_pset_create_op(MPI_Session session, int op,
+                                                 const char *const in[], char out[])
 {
     char made[1][MPI_MAX_PSET_NAME_LEN] = { "" };
     int n = 0, one = 1, error;
@@ -118,7 +120,7 @@ static inline int MPI_Session_Dyn_pset_delete(const char pset[])
     return MPIX_Session_pset_free(mpi_session_dyn_oldest_(), pset);
 }
 
-/* ---- what belongs to a set ---------------------------------------------------------------------------------- */
+/* ---- what belongs to a set ------------------------------------------------------------------- */
 
 static inline int MPI_Session_Set_PSet_Info(MPI_Session session, const char pset[], MPI_Info info)
 {
@@ -154,10 +156,11 @@ static inline int MPI_Session_Get_PSet_Info(MPI_Session session, const char pset
 /* The primary process gives a text or ""; all get "", or the text in the same call. */
 static inline int MPI_Session_bcast_PSet_info(const char pset[], char text[], int primary)
 {
-    return MPIX_Session_bcast_pset_info(mpi_session_dyn_oldest_(), pset, text, MPI_MAX_PSET_NAME_LEN, primary);
+    return MPIX_Session_bcast_pset_info(mpi_session_dyn_oldest_(), pset, text,
+                                        MPI_MAX_PSET_NAME_LEN, primary);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static inline int MPI_Session_Dyn_Test_res_change(MPI_Session session, const char pset[], int *flag)
 {
@@ -165,8 +168,8 @@ static inline int MPI_Session_Dyn_Test_res_change(MPI_Session session, const cha
 }
 
 /* A received change is accepted.  status: the change's tag, -1 for none. */
-static inline int MPI_Session_Dyn_Recv_res_change(MPI_Session session, const char pset[], int *type, char delta[],
-                                                  int *status)
+static inline int MPI_Session_Dyn_Recv_res_change(MPI_Session session, const char pset[], int *type,
+                                                  char delta[], int *status)
 {
     MPI_Info info = MPI_INFO_NULL;
     int error = MPIX_Session_rc_get(session, pset, type, delta, status, &info);
@@ -175,10 +178,11 @@ static inline int MPI_Session_Dyn_Recv_res_change(MPI_Session session, const cha
         return error;
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
-    return *type == MPIX_RC_NONE ? MPI_SUCCESS : MPIX_Session_rc_accept(session, *status, MPI_INFO_NULL);
+    return *type == MPIX_RC_NONE ? MPI_SUCCESS
+        : MPIX_Session_rc_accept(session, *status, MPI_INFO_NULL);
 }
 
-/* ---- v2a: operations, of which the ones that change the processes are requests ------------------------------- */
+/* ---- v2a: operations, of which the ones that change the processes are requests --------------- */
 
 typedef char mpi_session_dyn_name_[MPI_MAX_PSET_NAME_LEN];
 
@@ -234,16 +238,19 @@ static inline int mpi_session_dyn_decided_(MPI_Session session, const char delta
     return strcmp(type, "add") ? MPIX_PSETOP_SHRINK : MPIX_PSETOP_GROW;
 }
 
-static inline int MPI_Session_dyn_v2a_psetop(MPI_Session session, int *op, char **input_sets, int ninput,
+static inline int MPI_Session_dyn_v2a_psetop(MPI_Session session, int *op, char **input_sets,
+                                             int ninput,
                                              char ***output_sets, int *noutput, MPI_Info info)
 {
-    int n = mpi_session_dyn_capacity_(*op, info), error = MPI_ERR_NO_MEM, changes = *op < MPIX_PSETOP_UNION;
+    int n = mpi_session_dyn_capacity_(*op, info), error = MPI_ERR_NO_MEM,
+        changes = *op < MPIX_PSETOP_UNION;
     mpi_session_dyn_name_ *made = (mpi_session_dyn_name_ *) malloc((size_t) n * sizeof(*made));
 
     *output_sets = NULL;
     *noutput = 0;
     if (made)
-        error = MPIX_Session_pset_op(session, *op, (const char *const *) input_sets, ninput, info, made, &n);
+        error = MPIX_Session_pset_op(session, *op, (const char *const *) input_sets, ninput, info,
+                                     made, &n);
     if (!error)
         error = mpi_session_dyn_give_(made, n, output_sets);
     if (!error) {
@@ -257,14 +264,17 @@ static inline int MPI_Session_dyn_v2a_psetop(MPI_Session session, int *op, char 
     return error;
 }
 
-static inline int MPI_Session_dyn_v2a_psetop_nb(MPI_Session session, int *op, char **input_sets, int ninput,
-                                                char ***output_sets, int *noutput, MPI_Info info, MPI_Request *request)
+static inline int MPI_Session_dyn_v2a_psetop_nb(MPI_Session session, int *op, char **input_sets,
+                                                int ninput,
+                                                char ***output_sets, int *noutput, MPI_Info info,
+                                                    MPI_Request *request)
 {
-    return MPIX_Session_ipset_op(session, op, (const char *const *) input_sets, ninput, info, output_sets, noutput,
-                                 request);
+    return MPIX_Session_ipset_op(session, op, (const char *const *) input_sets, ninput, info,
+                                 output_sets, noutput, request);
 }
 
-static inline int MPI_Session_dyn_v2a_query_psetop(MPI_Session session, char *coll_pset, char *input_pset, int *type,
+static inline int MPI_Session_dyn_v2a_query_psetop(MPI_Session session, char *coll_pset,
+                                                   char *input_pset, int *type,
                                                    char ***output_psets, int *noutput)
 {
     mpi_session_dyn_name_ made[3];
@@ -280,10 +290,13 @@ static inline int MPI_Session_dyn_v2a_query_psetop(MPI_Session session, char *co
     return error;
 }
 
-static inline int MPI_Session_dyn_v2a_query_psetop_nb(MPI_Session session, char *coll_pset, char *input_pset, int *type,
-                                                      char ***output_psets, int *noutput, MPI_Request *request)
+static inline int MPI_Session_dyn_v2a_query_psetop_nb(MPI_Session session, char *coll_pset,
+                                                      char *input_pset, int *type,
+                                                      char ***output_psets, int *noutput,
+                                                          MPI_Request *request)
 {
-    return MPIX_Session_iget_pset_op(session, coll_pset, input_pset, type, output_psets, noutput, request);
+    return MPIX_Session_iget_pset_op(session, coll_pset, input_pset, type, output_psets, noutput,
+                                     request);
 }
 
 static inline int MPI_Session_dyn_finalize_psetop(MPI_Session session, char *pset_name)
@@ -291,21 +304,24 @@ static inline int MPI_Session_dyn_finalize_psetop(MPI_Session session, char *pse
     return MPIX_Session_finish_pset_op(session, pset_name);
 }
 
-static inline int MPI_Session_get_pset_data(MPI_Session session, char *coll_pset, char *pset_name, char **keys,
-                                            int nkeys, int wait, MPI_Info *info_used)
+static inline int MPI_Session_get_pset_data(MPI_Session session, char *coll_pset, char *pset_name,
+                                            char **keys, int nkeys, int wait, MPI_Info *info_used)
 {
-    return MPIX_Session_get_pset_data(session, coll_pset, pset_name, (const char *const *) keys, nkeys, wait,
-                                      info_used);
+    return MPIX_Session_get_pset_data(session, coll_pset, pset_name, (const char *const *) keys,
+                                      nkeys, wait, info_used);
 }
 
-static inline int MPI_Session_get_pset_data_nb(MPI_Session session, char *coll_pset, char *pset_name, char **keys,
-                                               int nkeys, int wait, MPI_Info *info_used, MPI_Request *request)
+static inline int MPI_Session_get_pset_data_nb(MPI_Session session, char *coll_pset,
+                                               char *pset_name, char **keys,
+                                               int nkeys, int wait, MPI_Info *info_used,
+                                                   MPI_Request *request)
 {
-    return MPIX_Session_iget_pset_data(session, coll_pset, pset_name, (const char *const *) keys, nkeys, wait,
-                                       info_used, request);
+    return MPIX_Session_iget_pset_data(session, coll_pset, pset_name, (const char *const *) keys,
+                                       nkeys, wait, info_used, request);
 }
 
-static inline int MPI_Session_set_pset_data(MPI_Session session, const char *pset_name, MPI_Info info_used)
+static inline int MPI_Session_set_pset_data(MPI_Session session, const char *pset_name,
+                                            MPI_Info info_used)
 {
     return MPIX_Session_set_pset_data(session, pset_name, info_used);
 }

@@ -1,6 +1,7 @@
 /*
- * The device's part of MPI Sessions (src/mpid/ch4/src/ch4_session.c, ch4_dynproc.c, ch4_channels.c), for the MPI layer
- * and for the files of the device among themselves.  An lpid is an index in the device's first table of addresses.
+ * The device's part of MPI Sessions (src/mpid/ch4/src/ch4_session.c, ch4_dynproc.c,
+ * ch4_channels.c), for the MPI layer and for the files of the device among themselves.  An lpid is
+ * an index in the device's first table of addresses.
  */
 
 #ifndef MPID_SESSION_H_INCLUDED
@@ -14,7 +15,8 @@
 
 /* ---- members that have ended, by their lpids ---- */
 
-/* Nothing comes of it any more: receives from it that are posted or will be end with an error, as do sends to it. */
+/* Nothing comes of it any more: receives from it that are posted or will be end with an error, as
+ * do sends to it. */
 void MPID_Session_mark_exited(int lpid);
 /* Also what of it was under way, as its end may have been in the middle of a message. */
 void MPID_Session_mark_silent(int lpid);
@@ -28,11 +30,12 @@ void MPID_Session_watch_comm(MPIR_Comm * comm);
 
 /* This process' address as text without blanks, for other processes' take_in. */
 int MPID_Session_address(char *text, int bytes);
-/* From now on this process can send to, and receive from, the process with this rank of the world. */
+/* From now on this process can send to, and receive from, the process with this rank of the
+ * world. */
 int MPID_Session_insert(int rank, const char *text);
-/* Shared memory with processes of this host (ch4_channels.h): a business card of this process, "" if there can be
- * none; another's business card, when its address is known; and when it has this one's, too.  A business
- * card has no spaces or commas. */
+/* Shared memory with processes of this host (ch4_channels.h): a business card of this process, ""
+ * if there can be none; another's business card, when its address is known; and when it has this
+ * one's, too.  A business card has no spaces or commas. */
 void MPID_Channels_bc(char *bc, int bytes);
 void MPID_Channels_offer(int lpid, const char *bc);
 void MPID_Channels_decide(int lpid);
@@ -44,14 +47,15 @@ bool MPID_Channels_undecided(int lpid);
 void MPID_Channels_counts(unsigned **open, unsigned long long **sent);
 /* The table gets lpids for all processes, once; whoever is in it moves by `shift`. */
 int MPID_Session_reserve_lpids(int shift);
-/* The communicator over which processes that know each other agree on ids whatever their start groups are.  Ranks are
- * lpids, and it has no group: for the messages of an agreement alone. */
+/* The communicator over which processes that know each other agree on ids whatever their start
+ * groups are.  Ranks are lpids, and it has no group: for the messages of an agreement alone. */
 int MPID_Session_bridge(MPIR_Comm ** bridge);
 /* MPI_Comm_create_group over it.  `has_met`: the members come from a rendezvous. */
-int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, bool has_met, MPIR_Comm ** comm);
+int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, bool has_met,
+                             MPIR_Comm ** comm);
 bool MPID_Session_knows(int rank);
-/* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in its stead, before
- * that is there, an object with the same context id and ranks. */
+/* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in
+ * its stead, before that is there, an object with the same context id and ranks. */
 int MPID_Session_parent(MPIR_Comm ** parent);
 /* After the library has been initialised by a session. */
 int MPID_Session_start(void);
@@ -59,11 +63,12 @@ int MPID_Session_start(void);
 void MPID_Session_prepare(void);
 /* Until nothing that this process has sent waits for its own progress. */
 void MPID_Session_drain(void);
-/* Whether the table has lpids for processes of other start groups; the rank of the process with this lpid in its own
- * one, or -1 for those of others. */
+/* Whether the table has lpids for processes of other start groups; the rank of the process with
+ * this lpid in its own one, or -1 for those of others. */
 bool MPIDI_Session_has_foreign_lpids(void);
 int MPIDI_Session_mate(int lpid);
-/* Whether processes agree on communicators over this one, and detect ends themselves (session_liveness.c). */
+/* Whether processes agree on communicators over this one, and detect ends themselves
+ * (session_liveness.c). */
 bool MPIDI_Session_is_parent(const MPIR_Comm * comm);
 
 #endif /* MPID_SESSION_H_INCLUDED */

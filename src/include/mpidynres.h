@@ -1,12 +1,14 @@
 /*
- * The interface of libmpidynres, for programs that were written for it: its names, arguments and values, as inline
- * code over MPI Sessions and MPIX_Session_*.  No library is needed.  doc/user/set-changes.md has what is behind each
- * name.  SC1.
+ * The interface of libmpidynres, for programs that were written for it: its names, arguments and
+ * values, as inline code over MPI Sessions and MPIX_Session_*.  No library is needed.
+ * doc/user/set-changes.md has what is behind each name.  SC1.
  *
- * Included after or instead of mpi.h.  It gives names of MPI 4.0 the meaning that they have there: MPI_Session is a
- * pointer, and what a session was opened with is in the object.  A source file uses one of the two interfaces.
+ * Included after or instead of mpi.h.  It gives names of MPI 4.0 the meaning that they have there:
+ * MPI_Session is a pointer, and what a session was opened with is in the object.  A source file
+ * uses one of the two interfaces.
  *
- * Routines return 0, or an error code; no error handler is called but that of a new communicator, later.
+ * Routines return 0, or an error code; no error handler is called but that of a new communicator,
+ * later.
  */
 
 #ifndef MPIDYNRES_H
@@ -52,7 +54,7 @@ enum MPIDYNRES_RC_type {
 typedef enum MPIDYNRES_RC_type MPIDYNRES_RC_type;
 typedef int MPIDYNRES_RC_tag;
 
-/* ---- internal: not to be used by programs ------------------------------------------------------------------- */
+/* ---- internal: not to be used by programs ---------------------------------------------------- */
 
 typedef char mpidynres_name_[MPI_MAX_PSET_NAME_LEN];    /* MPI's own, before it is hidden */
 
@@ -70,7 +72,8 @@ struct mpidynres_manager_ {
 };
 __attribute__((weak)) struct mpidynres_manager_ mpidynres_manager_config_;
 
-/* A name that the library has made, as libmpidynres spells it; `made` has MPI_MAX_INFO_VAL + 1 characters. */
+/* A name that the library has made, as libmpidynres spells it; `made` has MPI_MAX_INFO_VAL + 1
+ * characters. */
 static inline void mpidynres_retell_(const char *name, char *made)
 {
     if (!strncmp(name, "mpix://rc/", 10))
@@ -132,7 +135,8 @@ static inline int mpidynres_configure_(MPI_Session handle)
     error = MPI_Info_create(&hints);
     for (int i = 0; i < 2 && !error; i++) {
         int flag = 0;
-        error = MPI_Info_get(mpidynres_manager_config_.config, keys[i], MPI_MAX_INFO_VAL, value, &flag);
+        error = MPI_Info_get(mpidynres_manager_config_.config, keys[i], MPI_MAX_INFO_VAL, value,
+                             &flag);
         if (!error && flag)
             error = MPI_Info_set(hints, keys[i], value);
         given |= flag;
@@ -145,7 +149,8 @@ static inline int mpidynres_configure_(MPI_Session handle)
     return error;
 }
 
-static inline int mpidynres_session_init_(MPI_Info info, MPI_Errhandler errhandler, mpidynres_session *session)
+static inline int mpidynres_session_init_(MPI_Info info, MPI_Errhandler errhandler,
+                                          mpidynres_session *session)
 {
     MPI_Session handle;
     mpidynres_session opened = (mpidynres_session) malloc(sizeof(*opened));
@@ -190,7 +195,8 @@ static inline int mpidynres_session_get_info_(mpidynres_session session, MPI_Inf
     return session ? MPI_Session_get_info(session->session_id, info_used) : MPI_ERR_SESSION;
 }
 
-static inline int mpidynres_session_get_psets_(mpidynres_session session, MPI_Info info, MPI_Info *psets)
+static inline int mpidynres_session_get_psets_(mpidynres_session session, MPI_Info info,
+                                               MPI_Info *psets)
 {
     int error;
 
@@ -202,7 +208,8 @@ static inline int mpidynres_session_get_psets_(mpidynres_session session, MPI_In
 }
 
 /* Of a set that there is not, MPI_INFO_NULL and no error. */
-static inline int mpidynres_session_get_pset_info_(mpidynres_session session, const char *pset_name, MPI_Info *info)
+static inline int mpidynres_session_get_pset_info_(mpidynres_session session, const char *pset_name,
+                                                   MPI_Info *info)
 {
     int error, error_class;
 
@@ -219,32 +226,36 @@ static inline int mpidynres_session_get_pset_info_(mpidynres_session session, co
     return error_class == MPI_ERR_ARG ? 0 : error;
 }
 
-static inline int mpidynres_group_from_session_pset_(mpidynres_session session, const char *pset_name,
-                                                     MPI_Group *newgroup)
+static inline int mpidynres_group_from_session_pset_(mpidynres_session session,
+                                                     const char *pset_name, MPI_Group *newgroup)
 {
     *newgroup = MPI_GROUP_EMPTY;
     if (!session)
         return MPI_ERR_SESSION;
-    return pset_name ? MPI_Group_from_session_pset(session->session_id, pset_name, newgroup) : MPI_ERR_ARG;
+    return pset_name ? MPI_Group_from_session_pset(session->session_id, pset_name, newgroup)
+        : MPI_ERR_ARG;
 }
 
 /* All who call at a time without a tag have the same. */
-static inline int mpidynres_comm_create_from_group_(MPI_Group group, const char *stringtag, MPI_Info info,
+static inline int mpidynres_comm_create_from_group_(MPI_Group group, const char *stringtag,
+                                                    MPI_Info info,
                                                     MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
-    int error = MPI_Comm_create_from_group(group, stringtag ? stringtag : "mpidynres", info, MPI_ERRORS_RETURN,
-                                           newcomm);
+    int error = MPI_Comm_create_from_group(group, stringtag ? stringtag : "mpidynres", info,
+                                           MPI_ERRORS_RETURN, newcomm);
 
     if (!error && *newcomm != MPI_COMM_NULL && errhandler != MPI_ERRHANDLER_NULL)
         error = MPI_Comm_set_errhandler(*newcomm, errhandler);
     return error;
 }
 
-/* ---- routines of libmpidynres ------------------------------------------------------------------------------- */
+/* ---- routines of libmpidynres ---------------------------------------------------------------- */
 
 /* pset_result may be one of the operands. */
-static inline int MPIDYNRES_pset_create_op(mpidynres_session session, MPI_Info hints, const char pset1[],
-                                           const char pset2[], MPIDYNRES_pset_op op, char pset_result[])
+static inline int MPIDYNRES_pset_create_op(mpidynres_session session, MPI_Info hints,
+                                           const char pset1[],
+                                           const char pset2[], MPIDYNRES_pset_op op,
+                                               char pset_result[])
 {
     const char *operands[2];
     mpidynres_name_ made[1];
@@ -268,7 +279,8 @@ static inline int MPIDYNRES_pset_free(mpidynres_session session, char pset[])
 }
 
 /* The answer is MPI_INFO_NULL if nobody takes hints. */
-static inline int MPIDYNRES_add_scheduling_hints(mpidynres_session session, MPI_Info hints, MPI_Info *answer)
+static inline int MPIDYNRES_add_scheduling_hints(mpidynres_session session, MPI_Info hints,
+                                                 MPI_Info *answer)
 {
     *answer = MPI_INFO_NULL;
     if (!session)
@@ -276,21 +288,23 @@ static inline int MPIDYNRES_add_scheduling_hints(mpidynres_session session, MPI_
     return MPIX_Session_add_scheduling_hints(session->session_id, hints, answer);
 }
 
-static inline int MPIDYNRES_RC_get(mpidynres_session session, MPIDYNRES_RC_type *rc_type, char delta_pset[],
-                                   MPIDYNRES_RC_tag *tag, MPI_Info *info)
+static inline int MPIDYNRES_RC_get(mpidynres_session session, MPIDYNRES_RC_type *rc_type,
+                                   char delta_pset[], MPIDYNRES_RC_tag *tag, MPI_Info *info)
 {
     mpidynres_name_ delta = "";
     int type = MPIX_RC_NONE, error;
 
     *tag = MPIDYNRES_NO_ORIGIN_RC_TAG;
     *info = MPI_INFO_NULL;
-    error = session ? MPIX_Session_rc_get(session->session_id, NULL, &type, delta, tag, info) : MPI_ERR_SESSION;
+    error = session ? MPIX_Session_rc_get(session->session_id, NULL, &type, delta, tag, info)
+        : MPI_ERR_SESSION;
     *rc_type = (MPIDYNRES_RC_type) type;
     mpidynres_retell_name_(delta, delta_pset);
     return error;
 }
 
-static inline int MPIDYNRES_RC_accept(mpidynres_session session, MPIDYNRES_RC_tag tag, MPI_Info info)
+static inline int MPIDYNRES_RC_accept(mpidynres_session session, MPIDYNRES_RC_tag tag,
+                                      MPI_Info info)
 {
     if (tag == MPIDYNRES_NO_ORIGIN_RC_TAG)
         return MPI_ERR_ARG;     /* nobody has to be asked */
@@ -306,7 +320,8 @@ __attribute__((noreturn)) static inline void MPIDYNRES_exit(void)
 }
 
 /* Keys and values by turns; kvlist_size counts both. */
-static inline int MPIDYNRES_Info_create_strings(size_t kvlist_size, const char *const kvlist[], MPI_Info *info)
+static inline int MPIDYNRES_Info_create_strings(size_t kvlist_size, const char *const kvlist[],
+                                                MPI_Info *info)
 {
     int error;
 
@@ -325,7 +340,7 @@ static inline int MPIDYNRES_Info_create_strings(size_t kvlist_size, const char *
 }
 #endif
 
-/* ---- names of MPI with the meaning that they have in libmpidynres -------------------------------------------- */
+/* ---- names of MPI with the meaning that they have in libmpidynres ---------------------------- */
 
 #undef MPI_MAX_PSET_NAME_LEN
 #define MPI_MAX_PSET_NAME_LEN MPI_MAX_INFO_KEY

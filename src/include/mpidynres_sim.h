@@ -1,9 +1,9 @@
 /*
- * How programs for libmpidynres begin: a main that gives control to MPIDYNRES_SIM_start, which gives it to the program.
- * Here every process runs the program, and mpiexec is the manager.  SC2.
+ * How programs for libmpidynres begin: a main that gives control to MPIDYNRES_SIM_start, which
+ * gives it to the program.  Here every process runs the program, and mpiexec is the manager.  SC2.
  *
- * Of manager_config, manager_std_dev and manager_change_prob are hints to mpiexec --adapt-policy random;
- * manager_initial_number and manager_initial_number_random are ignored (mpiexec -n).
+ * Of manager_config, manager_std_dev and manager_change_prob are hints to mpiexec --adapt-policy
+ * random; manager_initial_number and manager_initial_number_random are ignored (mpiexec -n).
  */
 
 #ifndef MPIDYNRES_SIM_H

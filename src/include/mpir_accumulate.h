@@ -1,5 +1,6 @@
 /*
- * Datatypes of accumulate operations: both sides of one consist of the same predefined datatype; it has the operator.
+ * Datatypes of accumulate operations: both sides of one consist of the same predefined datatype; it
+ * has the operator.
  */
 
 #ifndef MPIR_ACCUMULATE_H_INCLUDED
@@ -29,12 +30,14 @@ static inline bool MPIR_Accumulate_types_differ(MPI_Count count, MPI_Datatype ty
     return basic != other_basic && basic != MPI_DATATYPE_NULL && other_basic != MPI_DATATYPE_NULL;
 }
 
-/* As in reductions, MPI_ERR_OP: a target would compute with bytes that are no number, or end the job. */
+/* As in reductions, MPI_ERR_OP: a target would compute with bytes that are no number, or end the
+ * job. */
 static inline int MPIR_Accumulate_check_op(MPI_Op op, MPI_Count count, MPI_Datatype type)
 {
     MPI_Datatype basic = MPIR_Accumulate_basic_type(type);
 
-    return count == 0 || basic == MPI_DATATYPE_NULL ? MPI_SUCCESS : (*MPIR_OP_HDL_TO_DTYPE_FN(op)) (basic);
+    return count == 0 ||
+        basic == MPI_DATATYPE_NULL ? MPI_SUCCESS : (*MPIR_OP_HDL_TO_DTYPE_FN(op)) (basic);
 }
 
 #endif /* MPIR_ACCUMULATE_H_INCLUDED */

@@ -17,7 +17,7 @@ struct pmi_adapt_plan;
 struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_adapt_api.txt */
 struct MPIDI_Unresolved_msg;    /* ch4_unresolved.h, likewise */
 
-/* ---- how upstream's files call functions of ours ---------------------------------------------- */
+/* ---- how upstream's files call functions of ours --------------------------------------------- */
 
 /* One that can fail. */
 #define MPIR_HOOK(call)                 \
@@ -41,7 +41,7 @@ struct MPIDI_Unresolved_msg;    /* ch4_unresolved.h, likewise */
         goto fn_fail;                                                                           \
     }
 
-/* ---- adapt_init.c, adapt_probe.c, adapt_window.c: the operations ------------------------------ */
+/* ---- adapt_init.c, adapt_probe.c, adapt_window.c: the operations ----------------------------- */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status);
 int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info * info);
 int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
@@ -61,8 +61,8 @@ int MPIR_Init_default_thread_level(void);
 int MPIR_Comm_modify_impl(struct MPIR_Comm *oldcomm, int count, struct MPIR_Comm **newcomm);
 /* Called before the first initialisation, however it is made. */
 void MPIR_Adapt_before_plain_init(bool is_world_model);
-/* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a program
- * that did not call that is rigid (I3). */
+/* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a
+ * program that did not call that is rigid (I3). */
 int MPIR_Adapt_init_completed(void);
 /* Called by MPI_Finalize before anything else: an error in a window (E1). */
 int MPIR_Adapt_check_finalize(void);
@@ -71,16 +71,16 @@ int MPIR_Adapt_finalize(void);
 /* Epoch of the last commit, 0 before the first. */
 unsigned MPIR_Adapt_epoch(void);
 
-/* ---- adapt_state.c ------------------------------------------------------------------------------ */
+/* ---- adapt_state.c --------------------------------------------------------------------------- */
 
 /* Number of this process' pid namespace, 0: not known. */
 uint64_t MPIR_Adapt_pid_namespace(void);
 
-/* ---- adapt_pvars.c: performance variables ------------------------------------------------------ */
+/* ---- adapt_pvars.c: performance variables ---------------------------------------------------- */
 /* Called whenever MPI_T sets its tables up. */
 void MPIR_Adapt_register_pvars(void);
 
-/* ---- adapt_handles.h: handles over an adaptation (C4, C5, C6, W8) ----------------------------- */
+/* ---- adapt_handles.h: handles over an adaptation (C4, C5, C6, W8) ---------------------------- */
 /* Derivation of a communicator: from MPI_COMM_SELF alone (survives), or not (ends). */
 enum MPIR_Adapt_derivation {
     MPIR_ADAPT_DERIVATION_UNKNOWN = 0,  /* not yet committed; counts as world */
@@ -93,14 +93,15 @@ enum MPIR_Adapt_derivation {
     struct {                                                            \
         struct MPIR_Comm *next, *prev;  /* list of live ones; prev NULL: not listed */ \
         unsigned derivation:2;          /* enum MPIR_Adapt_derivation */   \
-        unsigned connection:30;         /* number of the one that it is of, 0: none (src/mpi/dynproc/watch.c) */ \
+        unsigned connection:30;         /* number of the one that it is of, \
+            0: none (src/mpi/dynproc/watch.c) */ \
         unsigned by_begin:1;            /* made by begin, not by the application */ \
         unsigned session:31;            /* number of the session that it is of, 0: none */ \
     } adapt;
 
-/* Live communicators in the order of creation, without builtin ones and without those that live with
- * another one: node_comm, node_roots_comm, and the local_comm of intercommunicators.  The functions
- * called may not create or free communicators. */
+/* Live communicators in the order of creation, without builtin ones and without those that live
+ * with another one: node_comm, node_roots_comm, and the local_comm of intercommunicators.  The
+ * functions called may not create or free communicators. */
 void MPIR_Adapt_comm_inherit(struct MPIR_Comm *comm);   /* start of MPIR_Comm_commit */
 void MPIR_Adapt_comm_created(struct MPIR_Comm *comm);   /* end of MPIR_Comm_commit */
 void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_delete_internal */
@@ -110,10 +111,13 @@ void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), vo
 /* src/mpi/session/session_join.c */
 bool MPIR_Session_ranks_are_lpids(void);
 int MPIR_Session_lpid(void);
-/* Instead of MPII_Allreduce_group, in a thread that makes a communicator from a group (session_agree.c). */
+/* Instead of MPII_Allreduce_group, in a thread that makes a communicator from a group
+ * (session_agree.c). */
 bool MPIR_Session_is_agreeing(void);
-int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag);
-/* By which threads that agree on an id over the same communicator take turns, the same in all processes. */
+int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm *comm, MPIR_Group *group,
+                                 int tag);
+/* By which threads that agree on an id over the same communicator take turns, the same in all
+ * processes. */
 uint64_t MPIR_Session_agree_order(int tag);
 
 /* Sets the derivation of a communicator under construction where its rank mappers do not show it:
@@ -129,8 +133,8 @@ int MPIR_Adapt_comm_survives(MPI_Comm comm);
 /* A nonblocking operation on a file over `comm`: MPI knows nothing of it but a generalized request,
  * which has no communicator otherwise (used by ROMIO). */
 void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm);
-/* " (rank R in ...)" as MPI_Abort has always printed it: of MPI_COMM_WORLD and at the launch with the
- * context id, which means nothing to anybody after an adaptation; then with the name. */
+/* " (rank R in ...)" as MPI_Abort has always printed it: of MPI_COMM_WORLD and at the launch with
+ * the context id, which means nothing to anybody after an adaptation; then with the name. */
 void MPIR_Adapt_describe_comm(const struct MPIR_Comm *comm, char *text, int size);
 
 /* C6: an error that states what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
@@ -141,15 +145,16 @@ int MPIR_Adapt_check_pending(void);
 int MPIR_Adapt_delete_attributes(void);
 /* The attributes of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
 int MPIR_Adapt_delete_self_attributes(void);
-/* A process that ends in commit cannot free its datatypes: the next MPI_Finalize does, without which
- * the datatype engine complains of leaks. */
+/* A process that ends in commit cannot free its datatypes: the next MPI_Finalize does, without
+ * which the datatype engine complains of leaks. */
 void MPIR_Adapt_free_datatypes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
  * alone, all without communication; their handles become stale.  Nobody communicates on them any
- * more (every process has entered commit).  Does not fail: MPI_File_close reports files that could not be closed
- * properly. */
+ * more (every process has entered commit).  Does not fail: MPI_File_close reports files that could
+ * not be closed properly. */
 int MPIR_Adapt_release_handles(unsigned epoch);
-/* SX7: the same for what a session has left, when it is finalised.  Objects with operations under way stay. */
+/* SX7: the same for what a session has left, when it is finalised.  Objects with operations under
+ * way stay. */
 void MPIR_Adapt_release_session(unsigned session);
 /* The "epoch" of what ended with a session. */
 #define MPIR_ADAPT_BY_SESSION (1u << 30)
@@ -168,14 +173,16 @@ int MPIR_Adapt_win_is_stale(const struct MPIR_Win *win);
 /* The error code for an object whose reference count is not positive. */
 int MPIR_Adapt_comm_error(const struct MPIR_Comm *comm, const char *function, int line);
 int MPIR_Adapt_win_error(const struct MPIR_Win *win, const char *function, int line);
-/* A communicator that is marked as revoked is an intercommunicator of MPIX_Comm_parent_create whose processes are
- * awaited (src/mpi/process/process_stub.c): calls that communicate wait here, these two give it back. */
+/* A communicator that is marked as revoked is an intercommunicator of MPIX_Comm_parent_create whose
+ * processes are awaited (src/mpi/process/process_stub.c): calls that communicate wait here, these
+ * two give it back. */
 int MPIR_Process_use_stub(struct MPIR_Comm *comm);
 bool MPIR_Process_is_stub(const struct MPIR_Comm *comm);
 int MPIR_Process_free_stub(struct MPIR_Comm *comm);
 /* src/mpi/dynproc/watch.c: MPI_Comm_accept or MPI_Comm_connect has made it. */
 int MPIR_Dynproc_accepted(struct MPIR_Comm *comm);
-/* Whether the other side of the connection that a communicator is of has ended, by all that is known here. */
+/* Whether the other side of the connection that a communicator is of has ended, by all that is
+ * known here. */
 bool MPIR_Dynproc_has_ended(const struct MPIR_Comm *comm);
 /* MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: give the slot back; 0 if it is not stale. */
 int MPIR_Adapt_comm_release_stale(struct MPIR_Comm *comm);
@@ -185,7 +192,7 @@ int MPIR_Adapt_file_check(MPI_File file, const char *function, int line);
 /* The device is done with a window object. */
 void MPIR_Adapt_win_freed(struct MPIR_Win *win);
 
-/* ---- ch4_adapt_handles.c: what the device knows ------------------------------------------------ */
+/* ---- ch4_adapt_handles.c: what the device knows ---------------------------------------------- */
 struct MPIR_Request;
 /* Why a window may not end now (an open epoch, operations under way), or NULL. */
 const char *MPIDI_Adapt_win_pending(struct MPIR_Win *win);
@@ -198,7 +205,7 @@ void MPIDI_Adapt_request_disarm(struct MPIR_Request *req);
 /* One round of progress, so that what is about to complete does. */
 int MPIDI_Adapt_progress(void);
 
-/* ---- ROMIO, glue/mpich/adapt_file.c ------------------------------------------------------------- */
+/* ---- ROMIO, glue/mpich/adapt_file.c ---------------------------------------------------------- */
 /* Puts a text into `why` and returns 1 if an ending file has operations under way. */
 int MPIR_ROMIO_Adapt_pending(char *why, int size);
 /* Closes all files that end, locally; their handles become stale. */
@@ -206,18 +213,20 @@ void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
 int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 
-/* ---- device (ch4_adapt_begin.c, ch4_adapt_commit.c, ch4_adapt_prebuild.c, ch4_adapt_segment.c) ---- */
+/* ---- device (ch4_adapt_{begin,commit,prebuild,segment}.c) ---- */
 /* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */
 int MPID_Adapt_bc(void **bc, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */
 void MPID_Adapt_set_uid(unsigned uid);
-/* The lowest rank of a communicator on this process' node: processes may have different numbers for a node. */
+/* The lowest rank of a communicator on this process' node: processes may have different numbers for
+ * a node. */
 int MPID_First_on_node(struct MPIR_Comm *comm, int *rank);
-/* Lowest joining process of a host: makes the segment for local_size processes, and returns how to find it. */
+/* Lowest joining process of a host: makes the segment for local_size processes, and returns how to
+ * find it. */
 struct pmi_adapt_host;
 int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment);
-/* Objects of begin that can be made before it, unnoticed: the addresses of the union of all processes,
- * the host's new segment.  Once for a plan; after an error nothing is left. */
+/* Objects of begin that can be made before it, unnoticed: the addresses of the union of all
+ * processes, the host's new segment.  Once for a plan; after an error nothing is left. */
 int MPID_Adapt_prebuild(const struct pmi_adapt_plan *plan, int index);
 /* The plan has been withdrawn (or was never read). */
 int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan);
@@ -228,8 +237,8 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
 /* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      struct MPIR_Comm ** intercomm, struct MPIR_Comm ** new_world);
-/* Waits until all processes of the window are here and distributes to them the greatest `value` (0 or
- * more).  With 0 the window has ended for communication, otherwise everything is as it was. */
+/* Waits until all processes of the window are here and distributes to them the greatest `value` (0
+ * or more).  With 0 the window has ended for communication, otherwise everything is as it was. */
 int MPID_Adapt_agree(int value, int *greatest);
 /* Makes the new world of members (indices in the plan, by new rank), or of this process alone. */
 int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index);

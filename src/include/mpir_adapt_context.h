@@ -1,16 +1,16 @@
 /*
  * Generations of context ids, so that no message of an earlier world ever matches in a later one.
  *
- * An id of MPICH has 16 bits, which name a communicator among those that exist at the same time: they are given
- * out again as soon as it is freed.  A message that nobody received may exist longer, unexpected in
- * libfabric or still on its way.  So ids are wider here, and the bits above state in which generation a
- * communicator was made.  Each adaptation has two: that of its window and that of the world that it leaves.
- * Everything that is derived from a communicator is of its generation, so that all its processes agree on it
- * without communication, also where they belong to different jobs.  Programs that never adapt stay in
- * generation 0, whose ids are MPICH's own.
+ * An id of MPICH has 16 bits, which name a communicator among those that exist at the same time:
+ * they are given out again as soon as it is freed.  A message that nobody received may exist
+ * longer, unexpected in libfabric or still on its way.  So ids are wider here, and the bits above
+ * state in which generation a communicator was made.  Each adaptation has two: that of its window
+ * and that of the world that it leaves.  Everything that is derived from a communicator is of its
+ * generation, so that all its processes agree on it without communication, also where they belong
+ * to different jobs.  Programs that never adapt stay in generation 0, whose ids are MPICH's own.
  *
- * After a thousand adaptations the numbers come again; by then everything that arrived in between has been
- * thrown away (src/mpid/ch4/src/ch4_adapt_unexpected.c).
+ * After a thousand adaptations the numbers come again; by then everything that arrived in between
+ * has been thrown away (src/mpid/ch4/src/ch4_adapt_unexpected.c).
  */
 
 #ifndef MPIR_ADAPT_CONTEXT_H_INCLUDED
@@ -33,8 +33,8 @@ static inline MPIR_Context_id_t MPIR_Context_inherit_generation(MPIR_Context_id_
     return id ? id | (parent & MPIR_ADAPT_GENERATION_MASK) : 0;
 }
 
-/* `rested` (0: none) can be used again.  The result is the next id that has rested long enough, which nobody uses
- * before it is given back so; 0: none has.  mpir_context_rest.h */
+/* `rested` (0: none) can be used again.  The result is the next id that has rested long enough,
+ * which nobody uses before it is given back so; 0: none has.  mpir_context_rest.h */
 MPIR_Context_id_t MPIR_Contextid_end_rest(MPIR_Context_id_t rested);
 
 #endif /* MPIR_ADAPT_CONTEXT_H_INCLUDED */

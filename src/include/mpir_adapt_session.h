@@ -1,6 +1,7 @@
 /*
- * Queries of sessions about adaptations; mpir_adapt.h declares the rest.  Included by src/mpi/session and by the
- * files of src/mpi/adapt that have these functions, so that a change rebuilds little.
+ * Queries of sessions about adaptations; mpir_adapt.h declares the rest.  Included by
+ * src/mpi/session and by the files of src/mpi/adapt that have these functions, so that a change
+ * rebuilds little.
  */
 
 #ifndef MPIR_ADAPT_SESSION_H_INCLUDED
@@ -11,11 +12,13 @@
 /* ---- adapt_init.c ---- */
 /* Called when PMI is connected, in the initialisation of a process or of a session. */
 void MPIR_Adapt_pmi_begun(void);
-/* Whether this process takes part in adaptations: from MPI_Init_adapt, or MPIX_Comm_modify, to MPI_Finalize. */
+/* Whether this process takes part in adaptations: from MPI_Init_adapt, or MPIX_Comm_modify, to
+ * MPI_Finalize. */
 bool MPIR_Adapt_is_on(void);
 /* Whether this process has notified our proxy that it is rigid. */
 bool MPIR_Adapt_daemon_knows_rigid(void);
-/* Whether this process is in a world: one that joins is in none before its commit, one that has left in none after. */
+/* Whether this process is in a world: one that joins is in none before its commit, one that has
+ * left in none after. */
 bool MPIR_Adapt_has_joined(void);
 
 /* ---- adapt_stale.c ---- */

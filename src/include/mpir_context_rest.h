@@ -1,10 +1,11 @@
 /*
  * Context ids of freed communicators rest before they are used again.
  *
- * A message may arrive after its communicator was freed here: freeing is local.  While the id rests, no process of this
- * one's communicators can choose it, because all must have it free; so what arrives with it is nobody's.  That is
- * discarded when the rest ends, after MPIR_CONTEXT_RESTS other communicators have been freed.  There are fewer of them
- * than ids that threads choose from first (MPIR_CVAR_CTXID_EAGER_SIZE), which would take longer without these.
+ * A message may arrive after its communicator was freed here: freeing is local.  While the id
+ * rests, no process of this one's communicators can choose it, because all must have it free; so
+ * what arrives with it is nobody's.  That is discarded when the rest ends, after MPIR_CONTEXT_RESTS
+ * other communicators have been freed.  There are fewer of them than ids that threads choose from
+ * first (MPIR_CVAR_CTXID_EAGER_SIZE), which would take longer without these.
  *
  * Part of contextid.c, whose critical section protects the state.
  */
@@ -39,7 +40,8 @@ static inline void make_free(uint32_t mask[], MPIR_Context_id_t id)
         mask[prefix / MPIR_CONTEXT_INT_BITS] |= 1U << prefix % MPIR_CONTEXT_INT_BITS;
 }
 
-/* One more rests.  Nothing rests where ids are scarce: the last word of the mask is used when the others are. */
+/* One more rests.  Nothing rests where ids are scarce: the last word of the mask is used when the
+ * others are. */
 static inline void begin_rest(uint32_t mask[], MPIR_Context_id_t id)
 {
     const bool is_scarce = mask[MPIR_MAX_CONTEXT_MASK - 1] != UINT32_MAX;

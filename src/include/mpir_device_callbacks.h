@@ -1,9 +1,11 @@
 /*
- * Everything that the device calls in the MPI layer's adaptations, sessions and dynamic processes: one table.  The
- * device announces events by it and reads the MPI layer's objects; it includes and calls nothing else of src/mpi/adapt,
- * session, dynproc and process (maint/architecture).  No entry is called for each message.
+ * Everything that the device calls in the MPI layer's adaptations, sessions and dynamic processes:
+ * one table.  The device announces events by it and reads the MPI layer's objects; it includes and
+ * calls nothing else of src/mpi/adapt, session, dynproc and process (maint/architecture).  No entry
+ * is called for each message.
  *
- * The table is constant (src/mpi/hooks/device_callbacks.c).  All calls are made inside the library's critical section.
+ * The table is constant (src/mpi/hooks/device_callbacks.c).  All calls are made inside the
+ * library's critical section.
  */
 
 #ifndef MPIR_DEVICE_CALLBACKS_H_INCLUDED
@@ -32,7 +34,8 @@ extern const struct MPIR_Device_callbacks {
     /* begin makes this communicator */
     void (*comm_by_begin) (struct MPIR_Comm * comm);
     /* from which ones it is derived */
-    void (*comm_derive) (struct MPIR_Comm * comm, const struct MPIR_Comm * from, const struct MPIR_Comm * also);
+    void (*comm_derive)(struct MPIR_Comm *comm, const struct MPIR_Comm *from,
+                        const struct MPIR_Comm *also);
     /* whether it outlives adaptations */
     int (*comm_survives) (MPI_Comm comm);
     /* it is the device's own: foreach_comm omits it */

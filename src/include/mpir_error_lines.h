@@ -1,5 +1,6 @@
 /*
- * Entries of an error stack as lines of a text of limited length.  The end of longer ones is left out.
+ * Entries of an error stack as lines of a text of limited length.  The end of longer ones is left
+ * out.
  */
 
 #ifndef MPIR_ERROR_LINES_H_INCLUDED
@@ -26,9 +27,10 @@ static inline void MPIR_Err_append_repeated(char **text, int *left, char what, i
         MPIR_Err_append(text, left, &what, 1);
 }
 
-/* "LOCATION....: MESSAGE", whose message begins in column `indentation`; with a `width`, in lines of at most that. */
-static inline void MPIR_Err_append_entry(char **text, int *left, const char *location, const char *message,
-                                         int indentation, int width)
+/* "LOCATION....: MESSAGE", whose message begins in column `indentation`; with a `width`, in lines
+ * of at most that. */
+static inline void MPIR_Err_append_entry(char **text, int *left, const char *location,
+                                         const char *message, int indentation, int width)
 {
     int length = (int) strlen(message), part = length;
 

@@ -3,8 +3,8 @@
 #ifndef MPIR_ERROR_RING_H_INCLUDED
 #define MPIR_ERROR_RING_H_INCLUDED
 
-/* Whether the chain of an error code has this entry of the ring.  If a chain led back into itself, whoever reads it
- * would never come to its end. */
+/* Whether the chain of an error code has this entry of the ring.  If a chain led back into itself,
+ * whoever reads it would never come to its end. */
 static int leads_to(int error_code, int wanted_idx)
 {
     int ring_idx, ring_id, generic_idx;

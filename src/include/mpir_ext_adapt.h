@@ -1,6 +1,6 @@
 /*
- * Functions of the MPI layer and of ROMIO for files that stay open over an adaptation: adapt_handles.h, and
- * adapt_file.c in romio/mpi-io/glue/mpich.  mpir_ext.h includes this file.
+ * Functions of the MPI layer and of ROMIO for files that stay open over an adaptation:
+ * adapt_handles.h, and adapt_file.c in romio/mpi-io/glue/mpich.  mpir_ext.h includes this file.
  */
 
 #ifndef MPIR_EXT_ADAPT_H_INCLUDED

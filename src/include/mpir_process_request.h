@@ -1,6 +1,6 @@
 /*
- * Process requests among all others (src/mpi/process): what MPI_Start, MPI_Cancel, MPI_Request_free and the
- * completion of requests need.  Programs that have none pay for the test of a counter.
+ * Process requests among all others (src/mpi/process): what MPI_Start, MPI_Cancel, MPI_Request_free
+ * and the completion of requests need.  Programs that have none pay for the test of a counter.
  */
 
 #ifndef MPIR_PROCESS_REQUEST_H_INCLUDED
@@ -16,8 +16,8 @@ static inline struct MPIR_Process_request *MPIR_Process_request_of(const MPIR_Re
     return unlikely(MPIR_Process_requests > 0) ? MPIR_Process_request_find(handle) : NULL;
 }
 
-/* The communicator whose error handler has errors in the completion of this request; NULL, for a process request: as in
- * all other calls about it, which have no communicator. */
+/* The communicator whose error handler has errors in the completion of this request; NULL, for a
+ * process request: as in all other calls about it, which have no communicator. */
 static inline MPIR_Comm *MPIR_Request_error_comm(const MPIR_Request * handle)
 {
     return MPIR_Process_request_of(handle) ? NULL : handle->comm;
@@ -26,18 +26,22 @@ static inline MPIR_Comm *MPIR_Request_error_comm(const MPIR_Request * handle)
 /* Process requests and other kinds, in order. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[]);
 #define MPIR_Process_startall(n, handles)                               \
-    (unlikely(MPIR_Process_requests > 0) ? MPIR_Process_requests_start(n, handles) : MPID_Startall(n, handles))
+    (unlikely(MPIR_Process_requests > 0) ? MPIR_Process_requests_start(n, handles) \
+     : MPID_Startall(n, handles))
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request);
 int MPIR_Process_request_free(struct MPIR_Process_request *request);
-/* Sleeps until one of these requests has completed, or all; returns at once if any of them is of another kind. */
+/* Sleeps until one of these requests has completed, or all; returns at once if any of them is of
+ * another kind. */
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all);
 #define MPIR_PROCESS_AWAIT(n, requests, all)                            \
     if (unlikely(MPIR_Process_requests > 0))                            \
         MPIR_HOOK(MPIR_Process_await(n, requests, all))
-/* A stage has been reported to the program: another one follows, or the handle ends with this one. */
+/* A stage has been reported to the program: another one follows, or the handle ends with this
+ * one. */
 void MPIR_Process_request_reported(struct MPIR_Process_request *request);
 
-/* Of MPIX_Comm_parent_create (process_world.c).  Progress: whether there is anything to poll.  At MPI_Finalize. */
+/* Of MPIX_Comm_parent_create (process_world.c).  Progress: whether there is anything to poll.  At
+ * MPI_Finalize. */
 bool MPIR_Process_poll_worlds(void);
 void MPIR_Process_close_worlds(void);
 

@@ -1,7 +1,8 @@
 /*
- * Calls to the step manager, and its replies, for the folders of the MPI layer.  src/mpi/session has the functions;
- * src/mpi/process uses them, too.  session_calls.h, which is generated from src/pmi/messages.txt, has an encoder for
- * each call.  All functions are called inside the library's critical section.
+ * Calls to the step manager, and its replies, for the folders of the MPI layer.  src/mpi/session
+ * has the functions; src/mpi/process uses them, too.  session_calls.h, which is generated from
+ * src/pmi/messages.txt, has an encoder for each call.  All functions are called inside the
+ * library's critical section.
  */
 
 #ifndef MPIR_SESSION_CALL_H_INCLUDED
@@ -41,18 +42,19 @@ struct MPIR_Session_answer {
     size_t used, at;
     bool bad;                   /* it was shorter than what has been taken from it */
 };
-/* Sends the query and waits for the answer; the call is freed.  Any code but OK is an error, of which `code` has
- * more; an answer that is OK is to be freed. */
+/* Sends the query and waits for the answer; the call is freed.  Any code but OK is an error, of
+ * which `code` has more; an answer that is OK is to be freed. */
 int MPIR_Session_call_query(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer);
-/* The same without waiting: has_capacity returns whether one more can be under way; send frees the call, also if it
- * fails; test completes with an answer or an error, and is called until then. */
+/* The same without waiting: has_capacity returns whether one more can be under way; send frees the
+ * call, also if it fails; test completes with an answer or an error, and is called until then. */
 struct MPIR_Session_sent {
     uint32_t id, seen, *answered;
     bool waits;
 };
 bool MPIR_Session_call_has_capacity(const struct MPIR_Session_call *call);
 int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent);
-int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete);
+int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer,
+                           bool *complete);
 /* Sends it without a reply: for calls that cannot fail. */
 int MPIR_Session_call_post(struct MPIR_Session_call *call);
 /* The same as query where the only reply is OK. */
@@ -74,11 +76,11 @@ void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks,
 
 /* ---- session_iget.c ---- */
 
-/* A query whose reply completes a request, after `take`, whose result is the request's; `state` is freed then, or if
- * this fails (NULL: out of memory). */
+/* A query whose reply completes a request, after `take`, whose result is the request's; `state` is
+ * freed then, or if this fails (NULL: out of memory). */
 int MPIR_Session_call_start(struct MPIR_Session_call *call,
-                            int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
-                            MPIR_Request ** request);
+                            int (*take)(struct MPIR_Session_answer * answer, void *state),
+                            void *state, MPIR_Request ** request);
 
 #include "session_calls.h"
 

@@ -6,7 +6,8 @@
 #ifndef MPIR_START_NULL_H_INCLUDED
 #define MPIR_START_NULL_H_INCLUDED
 
-/* After MPID_Startall: what it has passed over.  Of partitioned requests the device knows the peer. */
+/* After MPID_Startall: what it has passed over.  Of partitioned requests the device knows the
+ * peer. */
 void MPID_Start_null(MPIR_Request * request);
 
 static inline void MPIR_Start_null(int count, MPIR_Request * requests[])

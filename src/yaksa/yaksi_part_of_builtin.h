@@ -1,6 +1,6 @@
 /*
- * A message is split where its buffer is full, also within an element.  yaksa copied whole elements only, and its
- * callers sent, or left out, as many bytes as they had requested.
+ * A message is split where its buffer is full, also within an element.  yaksa copied whole elements
+ * only, and its callers sent, or left out, as many bytes as they had requested.
  */
 
 #ifndef YAKSI_PART_OF_BUILTIN_H_INCLUDED
@@ -15,10 +15,12 @@
 
 enum yaksi_direction { YAKSI_PACK, YAKSI_UNPACK };
 
-/* Copies up to `bytes` of one element, from its packed byte `offset` on, between the element and a packed buffer; how
- * many.  The second member of a pair is an int, with a gap before it if the pair has one. */
-static inline uintptr_t yaksi_part_of_builtin(const yaksi_type_s * type, char *element, uintptr_t offset, char *packed,
-                                              uintptr_t bytes, enum yaksi_direction direction)
+/* Copies up to `bytes` of one element, from its packed byte `offset` on, between the element and a
+ * packed buffer; how many.  The second member of a pair is an int, with a gap before it if the pair
+ * has one. */
+static inline uintptr_t yaksi_part_of_builtin(const yaksi_type_s * type, char *element,
+                                              uintptr_t offset, char *packed, uintptr_t bytes,
+                                              enum yaksi_direction direction)
 {
     const uintptr_t second = type->size - sizeof(int), gap = (uintptr_t) type->true_ub - type->size;
 

@@ -1,7 +1,7 @@
 /*
- * Bounds of types without data, and of structs that have such members: of an empty type, or of one that has bounds
- * only, as a resized empty type.  yaksa took the displacement of such a member for data, and a type that is made of
- * nothing else for one without bounds.
+ * Bounds of types without data, and of structs that have such members: of an empty type, or of one
+ * that has bounds only, as a resized empty type.  yaksa took the displacement of such a member for
+ * data, and a type that is made of nothing else for one without bounds.
  */
 
 #ifndef YAKSI_STRUCT_BOUNDS_H_INCLUDED
@@ -18,7 +18,8 @@ static inline bool yaksi_is_bounds(const yaksi_type_s * type, intptr_t copies)
     return copies > 0 && type->size == 0 && !yaksi_has_no_bounds(type);
 }
 
-/* A new type without data becomes a resized empty one: it has no true bounds, and nothing is ever packed by it. */
+/* A new type without data becomes a resized empty one: it has no true bounds, and nothing is ever
+ * packed by it. */
 static inline int yaksi_type_keep_bounds(yaksi_type_s ** type)
 {
     yaksi_type_s *nothing, *bounds;
@@ -39,7 +40,8 @@ static inline int yaksi_type_keep_bounds(yaksi_type_s ** type)
     goto fn_exit;
 }
 
-/* The handle of a new type that is made of others.  A builtin one gets its handle before its fields are set. */
+/* The handle of a new type that is made of others.  A builtin one gets its handle before its fields
+ * are set. */
 static inline int yaksi_derived_handle_alloc(yaksi_type_s * type, yaksa_type_t * handle)
 {
     const int rc = yaksi_type_keep_bounds(&type);
@@ -48,8 +50,9 @@ static inline int yaksi_derived_handle_alloc(yaksi_type_s * type, yaksa_type_t *
 }
 
 /* From the first byte of data to the end of the last. */
-static inline void yaksi_struct_true_bounds(yaksi_type_s * type, intptr_t count, const intptr_t * blocklengths,
-                                            const intptr_t * displs, yaksi_type_s ** intypes)
+static inline void yaksi_struct_true_bounds(yaksi_type_s * type, intptr_t count,
+                                            const intptr_t * blocklengths, const intptr_t * displs,
+                                            yaksi_type_s ** intypes)
 {
     bool is_set = false;
 

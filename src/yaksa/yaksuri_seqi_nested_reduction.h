@@ -1,18 +1,21 @@
 /*
  * Reductions on nested datatypes.
  *
- * yaksa generates a pack and an unpack function for each combination of up to three nested constructors.  Here the
- * functions of two or three constructors copy only (YAKSA_OP__REPLACE): this is what messages need, and the other ten
- * operators take seven eighths of the time that yaksa takes to compile.  The functions of one constructor have all
- * operators.  A reduction (MPI_Accumulate and its like with a derived target datatype) therefore descends here to the
+ * yaksa generates a pack and an unpack function for each combination of up to three nested
+ * constructors.  Here the functions of two or three constructors copy only (YAKSA_OP__REPLACE):
+ * this is what messages need, and the other ten operators take seven eighths of the time that yaksa
+ * takes to compile.  The functions of one constructor have all operators.  A reduction
+ * (MPI_Accumulate and its like with a derived target datatype) therefore descends here to the
  * innermost constructor, and calls that one's function for each block.
  *
- * Included by yaksuri_seq_pup.c alone.  maint/patches/50-yaksa-kernels.patch changes the generator (genpup.py).
+ * Included by yaksuri_seq_pup.c alone.  maint/patches/50-yaksa-kernels.patch changes the generator
+ * (genpup.py).
  */
 #ifndef YAKSURI_SEQI_NESTED_REDUCTION_H_INCLUDED
 #define YAKSURI_SEQI_NESTED_REDUCTION_H_INCLUDED
 
-/* The five constructors for which functions are generated; a type with such a function has no other. */
+/* The five constructors for which functions are generated; a type with such a function has no
+ * other. */
 static inline yaksi_type_s *yaksuri_seqi_nested_child(const yaksi_type_s * type)
 {
     switch (type->kind) {
@@ -73,8 +76,8 @@ static inline void yaksuri_seqi_nested_block(const yaksi_type_s * type, intptr_t
     }
 }
 
-/* As the generated functions: `count` elements of `type` are combined with as many packed ones.  `inbuf` is the
- * typed side of a pack and the packed side of an unpack. */
+/* As the generated functions: `count` elements of `type` are combined with as many packed ones.
+ * `inbuf` is the typed side of a pack and the packed side of an unpack. */
 static inline int yaksuri_seqi_reduce(bool is_pack, const void *inbuf, void *outbuf,
                                       uintptr_t count, yaksi_type_s * type, yaksa_op_t op)
 {

@@ -1,8 +1,8 @@
 /*
  * Preloaded into programs on Debian's own MPI (pytest test/debian --compare): a process that waits
- * for a message yields the processor each time that there is none.  Without that four processes on two
- * processors take turns of a time slice each, and programs of seconds run for many minutes.  Their
- * results are not touched.
+ * for a message yields the processor each time that there is none.  Without that four processes on
+ * two processors take turns of a time slice each, and programs of seconds run for many minutes.
+ * Their results are not touched.
  */
 
 #define _GNU_SOURCE

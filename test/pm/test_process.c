@@ -1,6 +1,6 @@
 /*
- * Plays an adaptive MPI process by raw PMI and the adapt board, without libmpi, so that mpiexec, the
- * proxies and the board can be tested alone.  SPEC I1, I2 (less communication), P1, P3, P4, P6,
+ * Plays an adaptive MPI process by raw PMI and the adapt board, without libmpi, so that mpiexec,
+ * the proxies and the board can be tested alone.  SPEC I1, I2 (less communication), P1, P3, P4, P6,
  * W1-W4, C1, C3 as far as they are the process manager's.
  *
  *   test_process [key=value ...]
@@ -18,19 +18,20 @@
  *     stdin=1        rank 0 of the world echoes a line of standard input per commit
  *     end=N          processes that joined and are still members at the end exit with code N
  *     usr1=1         prints a line when SIGUSR1 comes
- *     term=WHAT      when SIGTERM or SIGINT comes: hang (wait for a lock that nobody gives, in the handler, with
- *                    term_at=init before the process has introduced itself), ignore, or N: end well N seconds later
+ *     term=WHAT      when SIGTERM or SIGINT comes: hang (wait for a lock that nobody gives, in the
+ *                    handler, with term_at=init before the process has introduced itself), ignore,
+ *                    or N: end well N seconds later
  *     delay=S        joining processes wait S seconds before they do anything
  *     card=N         gives an address of N bytes, at most 400
- *     spill=KB       a child of each process prints as much, in lines of 1 KB with uid and number: of
- *                    launched ones when they are adaptive, of joining ones from the start
+ *     spill=KB       a child of each process prints as much, in lines of 1 KB with uid and number:
+ *                    of launched ones when they are adaptive, of joining ones from the start
  *     spill_from=E   only processes of epoch E or later do so
  *     stop=1         uid 0 stops mpiexec, its daemon's parent, before it introduces itself
  *
- * Its world is as in the plans.  In the window all processes synchronise (through a shared file that
- * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
- * business.  Exit code 0, or 2 with a message if the protocol is broken: a target passed,
- * a TRUE at another count than the limit's, a plan that does not hold us, an epoch out of order.
+ * Its world is as in the plans.  In the window all processes synchronise (through a shared file
+ * that is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
+ * business.  Exit code 0, or 2 with a message if the protocol is broken: a target passed, a TRUE at
+ * another count than the limit's, a plan that does not hold us, an epoch out of order.
  */
 
 #define _GNU_SOURCE
@@ -104,7 +105,7 @@ static void note(const char *format, ...)
     fflush(stdout);
 }
 
-/* ---- PMI --------------------------------------------------------------------------------------- */
+/* ---- PMI ------------------------------------------------------------------------------------- */
 
 static void send_line(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
 static void send_line(const char *format, ...)
@@ -171,7 +172,7 @@ static void pmi_finalize(void)
     close(pmi);
 }
 
-/* ---- board ------------------------------------------------------------------------------------- */
+/* ---- board ----------------------------------------------------------------------------------- */
 
 static void open_board(void)
 {
@@ -278,7 +279,7 @@ static void check_address(const struct pmi_adapt_plan *plan, const struct pmi_ad
         die("wrong card of uid %u in the plan", m->uid);
 }
 
-/* ---- barrier in the window, for want of communication ------------------------------------------- */
+/* ---- barrier in the window, for want of communication ---------------------------------------- */
 
 #define EPOCHS_MAX 65536
 
@@ -294,8 +295,8 @@ static void open_rendezvous(void)
         die("group %s does not contain the pid of mpiexec", board->group);
     /* the harness removes its folder, also after a job that was killed */
     const char *folder = getenv("ELASTIC_PM_TEST");
-    snprintf(rendezvous_name, sizeof(rendezvous_name), "%s/test_process-%d", folder ? folder : "/dev/shm",
-             mpiexec);
+    snprintf(rendezvous_name, sizeof(rendezvous_name), "%s/test_process-%d",
+             folder ? folder : "/dev/shm", mpiexec);
     int fd = open(rendezvous_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t) bytes) < 0)
         die("unable to open %s: %s", rendezvous_name, strerror(errno));
@@ -402,7 +403,8 @@ static void join_world(void)
 {
     set_phase(PMI_ADAPT_PHASE_JOINING);
     fail_here("ready", join_epoch);
-    send_line("cmd=adapt_ready epoch=%u segment=%d:%d:%d:%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096, 1, 2, 3);
+    send_line("cmd=adapt_ready epoch=%u segment=%d:%d:%d:%d:%d:%d\n", join_epoch, (int) getpid(),
+              77, 4096, 1, 2, 3);
     last_epoch = join_epoch - 1;
     for (int prepared = 0;;) {
         uint32_t seen = load32(&board->wake);
@@ -411,7 +413,8 @@ static void join_world(void)
             prepared = 1;
             if (__atomic_add_fetch(&board->prepared, 1, __ATOMIC_ACQ_REL) == board->participants) {
                 send_line("cmd=adapt_prepared epoch=%u\n", join_epoch);
-                send_line("cmd=adapt_greeted epoch=%u\n", join_epoch);       /* by nobody: no network */
+                /* by nobody: no network */
+                send_line("cmd=adapt_greeted epoch=%u\n", join_epoch);
             }
         }
         if (has_plan && load32(&board->agreed) == join_epoch)
@@ -447,8 +450,8 @@ static void run(void)
         done++;
         echo_line();
     }
-    /* As MPI_Finalize: who ends while the daemons have yet to learn of the last commit would be taken
-     * for one that fails in the window. */
+    /* As MPI_Finalize: who ends while the daemons have yet to learn of the last commit would be
+     * taken for one that fails in the window. */
     for (;;) {
         uint32_t seen = load32(&board->wake);
         if (load32(&board->epoch) >= last_epoch)
@@ -458,7 +461,7 @@ static void run(void)
     unlink(rendezvous_name);
 }
 
-/* ---- start ------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static void read_option(const char *text)
 {

@@ -1,14 +1,16 @@
 /*
  * An elastic program whose end the test decides:   elastic_loop STOP-FILE
  *
- * Steps in common (one reduction and 5 ms each) until rank 0 sees the file.  Each step adds 1 to a counter that all
- * carry; at the end all must have the same, and rank 0 states so.  No process is more than a step before others,
- * however busy the machine is, so that an adaptation is agreed on at once.
+ * Steps in common (one reduction and 5 ms each) until rank 0 sees the file.  Each step adds 1 to a
+ * counter that all carry; at the end all must have the same, and rank 0 states so.  No process is
+ * more than a step before others, however busy the machine is, so that an adaptation is agreed on
+ * at once.
  *
  * As long as the file STOP-FILE.silent is there, nobody probes.
  *
- * The file STOP-FILE.wish holds a size: rank 0 takes the file away and requests that size.  The outcome of the size
- * request is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
+ * The file STOP-FILE.wish holds a size: rank 0 takes the file away and requests that size.  The
+ * outcome of the size request is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON"
+ * (with the size of the world).
  */
 
 #include <mpi.h>
@@ -27,7 +29,8 @@ static void adapt(int joining_here)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
     if (joining > 0)
-        MPI_Bcast(&steps, 1, MPI_LONG, joining_here ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL, intercomm);
+        MPI_Bcast(&steps, 1, MPI_LONG, joining_here ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL,
+                  intercomm);
     MPI_Comm_adapt_commit();
 }
 
@@ -124,7 +127,8 @@ int main(int argc, char **argv)
     MPI_Reduce(&steps, &least, 1, MPI_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
     MPI_Reduce(&steps, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%d processes, %ld steps, which is %s\n", size, most, least == most ? "right" : "WRONG");
+        printf("%d processes, %ld steps, which is %s\n", size, most,
+               least == most ? "right" : "WRONG");
     MPI_Finalize();
     return rank == 0 && least != most;
 }

@@ -1,5 +1,6 @@
-/* Names of MPI_Publish_name between jobs (SPEC-dynamic-processes DN1): serve NAME | call NAME NUMBER | hold NAME FILE,
- * which also tries what it must not do | clash NAME, of a server | withdraw NAME FILE, of a server. */
+/* Names of MPI_Publish_name between jobs (SPEC-dynamic-processes DN1): serve NAME | call NAME
+ * NUMBER | hold NAME FILE, which also tries what it must not do | clash NAME, of a server |
+ * withdraw NAME FILE, of a server. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -41,7 +42,8 @@ static void serve(const char *name)
     printf("a client sent %d\n", number);
     MPI_Comm_disconnect(&client);
     must(MPI_Unpublish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS, "it cannot be unpublished");
-    must(class_of(MPI_Unpublish_name(name, MPI_INFO_NULL, port)) == MPI_ERR_SERVICE, "it is still there");
+    must(class_of(MPI_Unpublish_name(name, MPI_INFO_NULL, port)) == MPI_ERR_SERVICE,
+         "it is still there");
     MPI_Close_port(port);
 }
 
@@ -66,9 +68,12 @@ static void hold(const char *name, const char *file)
 
     publish(name, port);
     must(MPI_Publish_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS, "it is registered twice");
-    must(MPI_Lookup_name(name, MPI_INFO_NULL, known) == MPI_SUCCESS && !strcmp(known, port), "it leads elsewhere");
-    must(MPI_Publish_name("taken", MPI_INFO_NULL, port) != MPI_SUCCESS, "another job's name is taken");
-    must(class_of(MPI_Unpublish_name("taken", MPI_INFO_NULL, port)) == MPI_ERR_SERVICE, "and is withdrawn");
+    must(MPI_Lookup_name(name, MPI_INFO_NULL, known) == MPI_SUCCESS &&
+         !strcmp(known, port), "it leads elsewhere");
+    must(MPI_Publish_name("taken", MPI_INFO_NULL, port) != MPI_SUCCESS,
+         "another job's name is taken");
+    must(class_of(MPI_Unpublish_name("taken", MPI_INFO_NULL, port)) == MPI_ERR_SERVICE,
+         "and is withdrawn");
     printf("held\n");
     fflush(stdout);
     while (access(file, F_OK) != 0)
@@ -103,17 +108,20 @@ static void print(const char *text)
     fflush(stdout);
 }
 
-/* A name that is reserved, and then twice a server's; elasticd may be down from the first file to the second. */
+/* A name that is reserved, and then twice a server's; elasticd may be down from the first file to
+ * the second. */
 static void withdraw(const char *name, const char *file)
 {
     char given[MPI_MAX_PORT_NAME];
     MPI_Request port;
 
-    must(MPIX_Get_server_name(name, given) == MPI_SUCCESS && !strcmp(given, name), "another name is reserved");
+    must(MPIX_Get_server_name(name, given) == MPI_SUCCESS &&
+         !strcmp(given, name), "another name is reserved");
     must(MPIX_Iaccept(MPI_COMM_SELF, name, 1, &port) == MPI_SUCCESS, "it is not registered");
     print("registered");
     await_file(file, "");
-    must(MPI_Cancel(&port) == MPI_SUCCESS && MPI_Wait(&port, MPI_STATUS_IGNORE) == MPI_SUCCESS, "it is not cancelled");
+    must(MPI_Cancel(&port) == MPI_SUCCESS &&
+         MPI_Wait(&port, MPI_STATUS_IGNORE) == MPI_SUCCESS, "it is not cancelled");
     MPI_Request_free(&port);
     print("withdrawn");
     must(MPIX_Iaccept(MPI_COMM_SELF, name, 1, &port) == MPI_SUCCESS, "it is not registered again");

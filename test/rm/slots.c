@@ -1,7 +1,8 @@
 /*
- * A job that requests slots of its resource manager: ./slots FOLDER N [WORDS].  Writes its pid into FOLDER/requested
- * when it has requested N that are hard, and into FOLDER/held when it has them, returns them when there is FOLDER/go,
- * and ends when there is FOLDER/end.  Exit code 7: they were refused.
+ * A job that requests slots of its resource manager: ./slots FOLDER N [WORDS].  Writes its pid into
+ * FOLDER/requested when it has requested N that are hard, and into FOLDER/held when it has them,
+ * returns them when there is FOLDER/go, and ends when there is FOLDER/end.  Exit code 7: they were
+ * refused.
  */
 
 #include <mpi.h>
@@ -54,7 +55,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (n < 1 || n > MOST)
         MPI_Abort(MPI_COMM_WORLD, 9);
-    refused(MPIX_Iallocate(n, argc > 3 ? argv[3] : "reason=test", NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests));
+    refused(MPIX_Iallocate(n, argc > 3 ? argv[3] : "reason=test", NULL, MPIX_ANYWHERE, NULL,
+                           MPIX_HARD, requests));
     write_file(argv[1], "requested");
     while (!is_there(argv[1], "end")) {
         if (!done) {

@@ -1,5 +1,6 @@
-/* Starts processes by MPI_Comm_spawn: spawn FOLDER N.  Files in the folder: "spawned" when they run, they end after
- * "go", and the program ends after "end".  It ends with 7 if they cannot be started. */
+/* Starts processes by MPI_Comm_spawn: spawn FOLDER N.  Files in the folder: "spawned" when they
+ * run, they end after "go", and the program ends after "end".  It ends with 7 if they cannot be
+ * started. */
 
 #include <limits.h>
 #include <mpi.h>
@@ -44,8 +45,9 @@ int main(int argc, char **argv)
     if (argc != 3)
         MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int error = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, atoi(argv[2]), MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
-                               MPI_ERRCODES_IGNORE), class;
+    int error =
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, atoi(argv[2]), MPI_INFO_NULL, 0, MPI_COMM_SELF,
+                       &children, MPI_ERRCODES_IGNORE), class;
     MPI_Error_class(error, &class);
     if (error != MPI_SUCCESS) {
         MPI_Finalize();

@@ -9,7 +9,8 @@
  *   WINDOW   between begin and commit
  *   COMMITTED  as RUNNING, before the first probe; what the previous world used is still there
  *   LEFT     left its job (MPIR_CVAR_ADAPT_LEAVERS_RETURN, MPIX_Comm_modify): alone from now on
- *   MODIFIED  rigid program that has called MPIX_Comm_modify: a member as in RUNNING, but never offered anything
+ *   MODIFIED  rigid program that has called MPIX_Comm_modify: a member as in RUNNING, but never
+ *             offered anything
  *
  * Owned by whichever thread holds the library's critical section.
  */
@@ -39,12 +40,14 @@ typedef struct {
     MPIR_Adapt_state_t state;
     bool adaptive;              /* has called MPI_Init_adapt */
     uint64_t count;             /* probes since start or last commit */
-    unsigned epoch;             /* of the last commit; of a joining process: the one before it joins */
+    /* of the last commit; of a joining process: the one before it joins */
+    unsigned epoch;
 
     /* pending adaptation; the plan may be withdrawn and replaced until the process is notified */
     const struct pmi_adapt_plan *plan;  /* on the board (adapt_plan.c), NULL: not known */
     uint32_t plan_serial;
-    MPIR_Info *info;            /* about the plan, for the probe that returns TRUE; NULL: not made, or given away */
+    /* about the plan, for the probe that returns TRUE; NULL: not made, or given away */
+    MPIR_Info *info;
     int prepared;               /* for the plan, as far as it is possible before begin */
     int leaving;
     bool modifying;             /* in MPIX_Comm_modify */
@@ -53,34 +56,42 @@ typedef struct {
 extern MPIR_Adapt_t MPIR_Adapt;
 
 /* ---- adapt_init.c ---- */
-/* Whether the operations on adaptations are errors, because the program has not called MPI_Init_adapt. */
+/* Whether the operations on adaptations are errors, because the program has not called
+ * MPI_Init_adapt. */
 bool MPIR_Adapt_is_rigid(void);
 /* The end of MPI_Init, of a rigid or an adaptive program. */
 int MPIR_Adapt_complete_init(void);
-/* The process becomes an ordinary member, or a joining one, and sends its addresses to the proxy. */
+/* The process becomes an ordinary member, or a joining one, and sends its addresses to the
+ * proxy. */
 int MPIR_Adapt_begin_membership(void);
 
 /* ---- adapt_state.c ---- */
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
- * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
+ * may be connecting to this process); then makes progress, so that nobody ever depends on a
+ * sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
-/* How far this process is, for reports of the step manager (stragglers, and processes that hang in the window). */
+/* How far this process is, for reports of the step manager (stragglers, and processes that hang in
+ * the window). */
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 
 /* ---- adapt_plan.c ---- */
 
-/* Whether the board holds the plan of this epoch; the serial number of what it holds or held last. */
+/* Whether the board holds the plan of this epoch; the serial number of what it holds or held
+ * last. */
 bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial);
-/* The plan of this epoch as it is on the board now, for reading until MPIR_Adapt_unmap_plan; NULL: there is none. */
+/* The plan of this epoch as it is on the board now, for reading until MPIR_Adapt_unmap_plan; NULL:
+ * there is none. */
 int MPIR_Adapt_map_plan(unsigned epoch, const struct pmi_adapt_plan **plan, uint32_t * serial);
 void MPIR_Adapt_unmap_plan(void);
 
 /* ---- adapt_prepare.c ---- */
 
-/* Notifies the proxy when this was the last of the board's processes to prepare, or to be preconnected. */
+/* Notifies the proxy when this was the last of the board's processes to prepare, or to be
+ * preconnected. */
 int MPIR_Adapt_report_prepared(unsigned epoch);
 int MPIR_Adapt_report_greeted(unsigned epoch);
-/* A probe that answers FALSE: is there a plan for the next epoch?  Then this process prepares for it. */
+/* A probe that answers FALSE: is there a plan for the next epoch?  Then this process prepares for
+ * it. */
 void MPIR_Adapt_prepare_early(void);
 /* MPIR_Adapt.plan is the plan of this epoch, which is on the board and stays there. */
 int MPIR_Adapt_need_plan(unsigned epoch);
@@ -91,15 +102,16 @@ int MPIR_Adapt_reclaim(void);
 int MPIR_Adapt_drop_plan(void);
 
 /* ---- adapt_probe.c ---- */
-/* The data of the plan that a probe returns (P2), made before the program stands still; nothing if there is no
- * memory. */
+/* The data of the plan that a probe returns (P2), made before the program stands still; nothing if
+ * there is no memory. */
 void MPIR_Adapt_prebuild_info(void);
 
 /* Agreed on: whether this process leaves, by the plan. */
 int MPIR_Adapt_find_own_status(void);
 
 /* ---- adapt_window.c ---- */
-/* Too late for a call to fail and change nothing: others have continued and rely on this process. */
+/* Too late for a call to fail and change nothing: others have continued and rely on this
+ * process. */
 void MPIR_Adapt_end_job(const char *call, int mpi_errno) ATTRIBUTE((noreturn));
 /* Whether this process ends in commit. */
 bool MPIR_Adapt_ends_in_commit(void);
@@ -117,16 +129,17 @@ bool MPIR_Adapt_request_has_ended(uint32_t number, struct pmi_adapt_request_end 
 /* ---- adapt_unable.c ---- */
 /* Why, in words: the last line of an error's text, which is put into `text`. */
 const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes);
-/* This process cannot take part, for the reason in the error code: the adaptation is withdrawn if the world has not
- * been notified yet. */
+/* This process cannot take part, for the reason in the error code: the adaptation is withdrawn if
+ * the world has not been notified yet. */
 void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno);
-/* The same for a joining process, which waits for its end; returns if it is too late for a withdrawal. */
+/* The same for a joining process, which waits for its end; returns if it is too late for a
+ * withdrawal. */
 void MPIR_Adapt_await_removal(int mpi_errno);
 
 /* ---- adapt_unreceived.c ---- */
 
-/* Everybody is in commit, the communicators that end are still there: drops the messages on them that nobody has
- * received.  mpiexec is notified of them; `notified`: whether there were any. */
+/* Everybody is in commit, the communicators that end are still there: drops the messages on them
+ * that nobody has received.  mpiexec is notified of them; `notified`: whether there were any. */
 int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * notified);
 
 /* ---- adapt_pvars.c ---- */

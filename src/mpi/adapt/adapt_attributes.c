@@ -1,4 +1,5 @@
-/* Attributes cached on what ends with a commit are deleted while the old world still works.  No state.  SPEC C5. */
+/* Attributes cached on what ends with a commit are deleted while the old world still works.  No
+ * state.  SPEC C5. */
 
 #include "adapt_handles.h"
 #include "utlist.h"

@@ -49,7 +49,8 @@ static void calibrate(uint64_t ns)
         calibration.ns = ns;
         calibration.ticks = ticks;
     } else if (ns - calibration.ns >= CALIBRATION_NS && ticks > calibration.ticks) {
-        uint64_t scale = (uint64_t) (((unsigned __int128) (ns - calibration.ns) << 32) / (ticks - calibration.ticks));
+        uint64_t scale = (uint64_t) (((unsigned __int128) (ns - calibration.ns) <<
+                                      32) / (ticks - calibration.ticks));
         MPIR_Measure_clock.ticks = ticks;
         MPIR_Measure_clock.ns = ns;
         __atomic_store_n(&MPIR_Measure_clock.scale, scale, __ATOMIC_RELEASE);

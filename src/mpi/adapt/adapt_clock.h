@@ -1,6 +1,6 @@
 /*
- * The clock of what is measured: CLOCK_MONOTONIC, or the processor's counter where the kernel keeps time by that, which
- * takes half as long and does not wait for the instructions before it.
+ * The clock of what is measured: CLOCK_MONOTONIC, or the processor's counter where the kernel keeps
+ * time by that, which takes half as long and does not wait for the instructions before it.
  */
 
 #ifndef ADAPT_CLOCK_H_INCLUDED
@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-/* The counter in nanoseconds: ns + (counter - ticks) * scale / 2^32.  Never changes once scale is not 0. */
+/* The counter in nanoseconds: ns + (counter - ticks) * scale / 2^32.  Never changes once scale is
+ * not 0. */
 struct MPIR_Measure_clock {
     uint64_t ticks, ns, scale;
 };
@@ -26,7 +27,8 @@ static inline uint64_t MPIR_Measure_now_ns(void)
     const struct MPIR_Measure_clock *clock = &MPIR_Measure_clock;
     uint64_t scale = __atomic_load_n(&clock->scale, __ATOMIC_ACQUIRE);
     if (scale)
-        return clock->ns + (uint64_t) (((unsigned __int128) (__builtin_ia32_rdtsc() - clock->ticks) * scale) >> 32);
+        return clock->ns + (uint64_t) (((unsigned __int128) (__builtin_ia32_rdtsc() -
+                                                             clock->ticks) * scale) >> 32);
 #endif
     return MPIR_Measure_clock_read();
 }

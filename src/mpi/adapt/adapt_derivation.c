@@ -64,7 +64,8 @@ int MPIR_Adapt_comm_survives(MPI_Comm handle)
     return comm && !MPIR_Adapt_ends(comm);
 }
 
-/* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised again. */
+/* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised
+ * again. */
 static int remove_stale(void *unused)
 {
     MPIR_Adapt_release_stale();

@@ -1,6 +1,7 @@
 /*
- * Texts of error classes beyond upstream's table, which ends at 61: MPI 4.0 has some more, and MPICH and this
- * extension have those of MPIX.  Upstream's get_class_msg calls this for classes that it does not know.  No state.
+ * Texts of error classes beyond upstream's table, which ends at 61: MPI 4.0 has some more, and
+ * MPICH and this extension have those of MPIX.  Upstream's get_class_msg calls this for classes
+ * that it does not know.  No state.
  */
 
 #include "mpiimpl.h"
@@ -14,7 +15,8 @@ static const struct {
     {MPI_ERR_PROC_ABORTED, "A process that takes part has ended"},
     {MPI_ERR_VALUE_TOO_LARGE, "The value is too large for the type that it is returned in"},
     {MPIX_ERR_PROC_FAILED, "A process has ended or failed, or its host cannot be reached"},
-    {MPIX_ERR_PROC_FAILED_PENDING, "The request is pending, since a process that might have matched it has failed"},
+    {MPIX_ERR_PROC_FAILED_PENDING,
+     "The request is pending, since a process that might have matched it has failed"},
     {MPIX_ERR_REVOKED, "The communicator has been revoked"},
     {MPIX_ERR_EAGAIN, "The operation is not possible now; it may be later"},
     {MPIX_ERR_NOREQ, "There is no room for another request"},

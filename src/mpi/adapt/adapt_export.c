@@ -20,7 +20,9 @@ static struct {
 void MPIR_Export_open(void)
 {
     const struct pmi_adapt_control *control = MPIR_Board.control;
-    uint64_t slot = (uint64_t) (MPIR_Board.slot - (struct pmi_adapt_slot *) ((char *) control + control->slots_offset));
+    uint64_t slot = (uint64_t) (MPIR_Board.slot -
+                                (struct pmi_adapt_slot *) ((char *) control +
+                                                           control->slots_offset));
     uint64_t offset = control->perf_offset + slot * control->perf_stride;
 
     if (control->perf_stride < sizeof(struct pmi_adapt_graph) ||
@@ -37,7 +39,8 @@ void MPIR_Export_close(void)
     exported.shared = exported.packed = NULL;
 }
 
-void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes, unsigned loops)
+void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes,
+                         unsigned loops)
 {
     const struct pmi_adapt_measured measured =
         { times->iterations, times->loop_ns, times->mpi_ns, every };

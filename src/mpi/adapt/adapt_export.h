@@ -1,7 +1,8 @@
 /*
- * Where what is measured is put for others: this process' slot and graph on the board (pmi_adapt_measured.h), and
- * performance variables.  Used by the two that measure, adapt_measure.c and adapt_phases.c, of which one is active.
- * By the measured thread alone.  SPEC-performance B, V8.
+ * Where what is measured is put for others: this process' slot and graph on the board
+ * (pmi_adapt_measured.h), and performance variables.  Used by the two that measure, adapt_measure.c
+ * and adapt_phases.c, of which one is active.  By the measured thread alone.  SPEC-performance B,
+ * V8.
  */
 
 #ifndef ADAPT_EXPORT_H_INCLUDED
@@ -15,7 +16,8 @@ void MPIR_Export_open(void);
 void MPIR_Export_close(void);
 
 /* Of the loop that probes. */
-void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes, unsigned loops);
+void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes,
+                         unsigned loops);
 
 /* Whether the graph, which has changed so often, is to be written. */
 bool MPIR_Export_is_due(uint64_t structure, uint64_t now, uint32_t interval_ms);

@@ -1,15 +1,16 @@
 /*
- * The application's handles over an adaptation: the interface between the files that treat them (the MPI layer's
- * view is in mpir_adapt.h).  All functions are called inside the library's critical section.  SPEC C4, C5, C6, W8.
+ * The application's handles over an adaptation: the interface between the files that treat them
+ * (the MPI layer's view is in mpir_adapt.h).  All functions are called inside the library's
+ * critical section.  SPEC C4, C5, C6, W8.
  *
  *   adapt_derivation.c   which of the live communicators (connect_comms.h) end
  *   adapt_pools.c        objects of other kinds, found in their pools
  *   adapt_pending.c      what is still pending
  *   adapt_attributes.c   attributes of what ends
  *   adapt_release.c      the end itself
- *   adapt_stale.c        stale objects: the slots of communicators, windows and groups that ended with an adaptation or
- *                        a session while the application may still hold their handles (files:
- *                        romio/mpi-io/glue/mpich/adapt_file.c)
+ *   adapt_stale.c        stale objects: the slots of communicators, windows and groups that ended
+ *                        with an adaptation or a session while the application may still hold their
+ *                        handles (files: romio/mpi-io/glue/mpich/adapt_file.c)
  */
 
 #ifndef ADAPT_HANDLES_H_INCLUDED
@@ -37,7 +38,8 @@ void MPIR_Adapt_foreach_request(void (*function) (void *, void *), void *context
 void MPIR_Adapt_foreach_win(void (*function) (void *, void *), void *context);
 
 /* ---- adapt_stale.c ---- */
-/* The object whose slot stays in use after its last reference was released, and the epoch by which it ends. */
+/* The object whose slot stays in use after its last reference was released, and the epoch by which
+ * it ends. */
 extern struct MPIR_Adapt_ending {
     MPIR_Comm *comm;
     MPIR_Win *win;
@@ -48,7 +50,8 @@ extern struct MPIR_Adapt_ending {
 void MPIR_Adapt_comm_end(MPIR_Comm * comm);
 /* The same of a group. */
 void MPIR_Adapt_group_end(MPIR_Group * group);
-/* The error code for one whose reference count is not positive, outside of the world's own rules. */
+/* The error code for one whose reference count is not positive, outside of the world's own
+ * rules. */
 int MPIR_Adapt_stale_comm_error(const MPIR_Comm * comm, const char *function, int line);
 /* MPI is finalised. */
 void MPIR_Adapt_release_stale(void);

@@ -73,7 +73,8 @@ int MPIR_Adapt_begin_membership(void)
         MPIR_Adapt.epoch = MPIR_Board.join_epoch - 1;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_JOINING);
     } else {
-        MPIR_Adapt.state = MPIR_Adapt.adaptive ? MPIR_ADAPT_STATE__RUNNING : MPIR_ADAPT_STATE__MODIFIED;
+        MPIR_Adapt.state = MPIR_Adapt.adaptive ? MPIR_ADAPT_STATE__RUNNING
+            : MPIR_ADAPT_STATE__MODIFIED;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
     }
     mpi_errno = register_adaptive();
@@ -85,8 +86,8 @@ int MPIR_Adapt_begin_membership(void)
     goto fn_exit;
 }
 
-/* A process may be killed at any time, also in MPI_Init: its segments have no names, so that none is left.  Where each
- * process is in a container of its own, the others do not find it in /proc. */
+/* A process may be killed at any time, also in MPI_Init: its segments have no names, so that none
+ * is left.  Where each process is in a container of its own, the others do not find it in /proc. */
 static void choose_segments(void)
 {
     const char *text = getenv(PMI_PID_NAMESPACE_ENV);
@@ -106,25 +107,26 @@ static void prepare_for_windows(void)
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
 
-/* The state is on all boards before any process can be notified, whichever process has reported it.  The board stays
- * open for windows. */
+/* The state is on all boards before any process can be notified, whichever process has reported it.
+ * The board stays open for windows. */
 static bool changes_by_sets(void)
 {
     MPIR_Board_open();
-    return MPIR_Board.control && (__atomic_load_n(&MPIR_Board.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
+    return MPIR_Board.control &&
+           (__atomic_load_n(&MPIR_Board.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
 }
 
 static void change_phase(uint32_t before, uint32_t after)
 {
     if (MPIR_Board.slot)
-        __atomic_compare_exchange_n(&MPIR_Board.slot->phase, &before, after, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&MPIR_Board.slot->phase, &before, after, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 static bool reports_init;       /* in MPI_Init, without a board: of MPI_Comm_spawn */
 
-/* Otherwise the proxy ends all processes for one that ends in MPI_Init.  Now it needs to know, as the others wait there
- * for ever: it reads it on the board, or spawned processes report it. */
+/* Otherwise the proxy ends all processes for one that ends in MPI_Init.  Now it needs to know, as
+ * the others wait there for ever: it reads it on the board, or spawned processes report it. */
 static void show_init(void)
 {
     const char *cleanup = getenv(PMI_CLEANUP_ENV);
@@ -171,7 +173,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     int mpi_errno = MPI_SUCCESS;
 
     /* SW1 */
-    MPIR_ERR_CHKANDJUMP(MPIR_Board.changes_by_sets || changes_by_sets(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
+    MPIR_ERR_CHKANDJUMP(MPIR_Board.changes_by_sets || changes_by_sets(), mpi_errno, MPI_ERR_OTHER,
+                        "**sessiondynamic");
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         prepare_for_windows();
         MPIR_Adapt.adaptive = true;
@@ -196,8 +199,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
 
 static bool daemon_knows_rigid;
 
-/* A rigid program: the resource manager learns of it, nothing else happens.  Threads with sessions of their own, which
- * MPI_Init does not keep out of the library, do not see the board meanwhile. */
+/* A rigid program: the resource manager learns of it, nothing else happens.  Threads with sessions
+ * of their own, which MPI_Init does not keep out of the library, do not see the board meanwhile. */
 static void notify_rigid(void)
 {
     if (!getenv(PMI_ADAPT_ENV))
@@ -261,7 +264,8 @@ int MPIR_Adapt_finalize(void)
     mpi_errno = MPIR_Adapt_drop_plan();
     MPIR_ERR_CHECK(mpi_errno);
     bool is_member = MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING ||
-        MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD || MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
+        MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ||
+            MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
     if (is_member && MPIR_Adapt.epoch > 0) {
         /* Some providers lose last messages when an endpoint closes early.  At a launch the PMI
          * separates the two; it does not know the adapted world. */
@@ -276,8 +280,8 @@ int MPIR_Adapt_finalize(void)
     goto fn_exit;
 }
 
-/* MPI_Finalize of mpi_f08: PMPI_Finalize as upstream's, but in an adaptive program the name that profiling
- * tools wrap, because MPI_Init_adapt has started them by that of MPI_Init_thread. */
+/* MPI_Finalize of mpi_f08: PMPI_Finalize as upstream's, but in an adaptive program the name that
+ * profiling tools wrap, because MPI_Init_adapt has started them by that of MPI_Init_thread. */
 MPICH_API_PUBLIC int MPII_Finalize_f08(void);
 int MPII_Finalize_f08(void)
 {
@@ -286,7 +290,8 @@ int MPII_Finalize_f08(void)
 
 bool MPIR_Adapt_is_rigid(void)
 {
-    return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF || MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
+    return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ||
+           MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
 }
 
 bool MPIR_Adapt_is_on(void)

@@ -1,16 +1,18 @@
 /*
  * Measures the loops of an adaptive program: what they take, and which part of that is MPI's.
  *
- * Sites are the addresses that MPI functions return to (adapt_site.c).  perf_measure.c knows nothing else of the
- * program; here are the clock, the threads and the board.  Measured is the thread that probes, from its first probe on;
- * nested calls (of callbacks, of ROMIO) are part of the outermost one.  Data of the elastic loop, the one that
- * probes, are in this process' slot of the board, and in performance variables; the whole graph is written beside the
- * slot once in an interval.  SPEC-performance S, D13, D14, V4-V8, B.
+ * Sites are the addresses that MPI functions return to (adapt_site.c).  perf_measure.c knows
+ * nothing else of the program; here are the clock, the threads and the board.  Measured is the
+ * thread that probes, from its first probe on; nested calls (of callbacks, of ROMIO) are part of
+ * the outermost one.  Data of the elastic loop, the one that probes, are in this process' slot of
+ * the board, and in performance variables; the whole graph is written beside the slot once in an
+ * interval.  SPEC-performance S, D13, D14, V4-V8, B.
  *
- * A program that reports its own position (SPEC-epop M) is measured by adapt_phases.c, and nothing is done here but
- * telling it of calls and probes.
+ * A program that reports its own position (SPEC-epop M) is measured by adapt_phases.c, and nothing
+ * is done here but telling it of calls and probes.
  *
- * MPIR_Measure_on is the only word that the calls of rigid programs test.  The rest is owned by the measured thread.
+ * MPIR_Measure_on is the only word that the calls of rigid programs test.  The rest is owned by the
+ * measured thread.
  */
 
 #ifndef _GNU_SOURCE
@@ -40,9 +42,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        If true, an adaptive program is measured while it runs: how long the loop that probes takes, and
-        which part of that time is spent in MPI. If false, nothing is measured. It is read in the
-        first probe.
+        If true, an adaptive program is measured while it runs: how long the loop that probes takes,
+        and which part of that time is spent in MPI. If false, nothing is measured. It is read in
+        the first probe.
 
     - name        : MPIR_CVAR_ADAPT_GRAPH_LOG
       category    : ADAPT
@@ -52,9 +54,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Name of a file. Each process writes every measured step, and at the end the places that it has
-        called MPI from and the loops that it has found, to a file of this name with a dot and its number
-        in the job appended. It is read in the first probe.
+        Name of a file. Each process writes every measured step, and at the end the places that it
+        has called MPI from and the loops that it has found, to a file of this name with a dot and
+        its number in the job appended. It is read in the first probe.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -142,7 +144,8 @@ static void open_log(void)
     snprintf(path, sizeof(path), "%s.%u", name, MPIR_Board.uid);
     measure.log = fopen(path, "we");
     if (!measure.log)
-        MPL_internal_error_printf("MPIR_CVAR_ADAPT_GRAPH_LOG: cannot write %s: %s\n", path, strerror(errno));
+        MPL_internal_error_printf("MPIR_CVAR_ADAPT_GRAPH_LOG: cannot write %s: %s\n", path,
+                                  strerror(errno));
     measure.log_start = MPIR_Measure_now_ns();
 }
 
@@ -186,7 +189,8 @@ static void log_graph(void)
     fprintf(measure.log, "Sites (index: kind module+offset, for addr2line):\n");
     for (uint16_t i = 0; i < graph->nodes; i++)
         log_site(i);
-    fprintf(measure.log, "Loops (index of head: measured iterations, nanoseconds, of these in MPI):\n");
+    fprintf(measure.log,
+            "Loops (index of head: measured iterations, nanoseconds, of these in MPI):\n");
     for (uint16_t i = 0; i < graph->loops; i++) {
         const struct perf_times *times = &measure.state->times[i];
         fprintf(measure.log, "%d: %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", graph->loop_head[i],
@@ -201,8 +205,8 @@ static bool is_observed(void)
     return pthread_equal(pthread_self(), measure.thread);
 }
 
-/* A call in a callback of another one is deeper on the stack.  If it is not, that other call has been left by longjmp,
- * from an error handler for example. */
+/* A call in a callback of another one is deeper on the stack.  If it is not, that other call has
+ * been left by longjmp, from an error handler for example. */
 static bool is_nested(const char *frame)
 {
     if (measure.depth > 0 && frame < measure.outermost) {

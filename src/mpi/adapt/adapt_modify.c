@@ -1,10 +1,12 @@
 /*
- * MPIX_Comm_modify: an adaptation that the program itself requests, in rigid programs too (DM1-DM6).
+ * MPIX_Comm_modify: an adaptation that the program itself requests, in rigid programs too
+ * (DM1-DM6).
  *
- * The call is the agreement: first all learn from each other whether all can; then rank 0 requests the size
- * (adapt_size_request.c), and all sleep on their boards until all agree on the plan, without a probe number;
- * then each goes through begin and commit.  Rank 0 knows of a failure, and notifies the others.  Created processes do
- * the same inside MPI_Init, as far as they take part in it.  doc/developer/decisions/comm-modify.md.
+ * The call is the agreement: first all learn from each other whether all can; then rank 0 requests
+ * the size (adapt_size_request.c), and all sleep on their boards until all agree on the plan,
+ * without a probe number; then each goes through begin and commit.  Rank 0 knows of a failure, and
+ * notifies the others.  Created processes do the same inside MPI_Init, as far as they take part in
+ * it.  doc/developer/decisions/comm-modify.md.
  *
  * No state but MPIR_Adapt's; inside the library's critical section.
  */
@@ -13,7 +15,7 @@
 #include "pmi_adapt_sizes.h"
 #include "pmi_adapt_request.h"
 
-/* ---- all of the old world --------------------------------------------------------------------------- */
+/* ---- all of the old world -------------------------------------------------------------------- */
 
 /* The process becomes one that can take part; or why it cannot. */
 static int take_part(void)
@@ -33,12 +35,15 @@ static int take_part(void)
         mpi_errno = MPIR_Adapt_reclaim();
         MPIR_ERR_CHECK(mpi_errno);
     }
-    MPIR_ERR_CHKANDJUMP(MPIR_Board.changes_by_sets, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**modifysets");
-    MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER, "**adaptinwindow",
-                         "**adaptinwindow %d", (int) MPIR_Adapt.epoch + 1);
-    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD, mpi_errno, MPIX_ERR_EAGAIN, "**modifyagain");
+    MPIR_ERR_CHKANDJUMP(MPIR_Board.changes_by_sets, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION,
+                        "**modifysets");
+    MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
+                         "**adaptinwindow", "**adaptinwindow %d", (int) MPIR_Adapt.epoch + 1);
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD, mpi_errno, MPIX_ERR_EAGAIN,
+                        "**modifyagain");
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__RUNNING &&
-                        MPIR_Adapt.state != MPIR_ADAPT_STATE__MODIFIED, mpi_errno, MPI_ERR_SPAWN, "**modifyalone");
+                        MPIR_Adapt.state != MPIR_ADAPT_STATE__MODIFIED, mpi_errno, MPI_ERR_SPAWN,
+                        "**modifyalone");
     mpi_errno = MPIR_Adapt_check_pending();
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -51,20 +56,23 @@ static int take_part(void)
 /* An error of which another process has the details. */
 static int error_elsewhere(int errclass)
 {
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass, "**modifyother", 0);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass,
+                                "**modifyother", 0);
 }
 
-/* The same on all processes: MPI_SUCCESS, or an error of the greatest class that one of them has found. */
+/* The same on all processes: MPI_SUCCESS, or an error of the greatest class that one of them has
+ * found. */
 static int agree(MPIR_Comm * comm, int own_errno, int count)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mine[3] = { own_errno ? MPIR_ERR_GET_CLASS(own_errno) : MPI_SUCCESS, count, -count }, greatest[3];
+    int mine[3] =
+        { own_errno ? MPIR_ERR_GET_CLASS(own_errno) : MPI_SUCCESS, count, -count }, greatest[3];
 
     mpi_errno = MPIR_Allreduce(mine, greatest, 3, MPI_INT, MPI_MAX, comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP2(greatest[1] != -greatest[2], mpi_errno, MPI_ERR_ARG, "**modifycount", "**modifycount %d %d",
-                         -greatest[2], greatest[1]);
+    MPIR_ERR_CHKANDJUMP2(greatest[1] != -greatest[2], mpi_errno, MPI_ERR_ARG, "**modifycount",
+                         "**modifycount %d %d", -greatest[2], greatest[1]);
     if (greatest[0] == MPI_SUCCESS)
         goto fn_exit;
     mpi_errno = greatest[0] == mine[0] ? own_errno : error_elsewhere(greatest[0]);
@@ -75,10 +83,10 @@ static int agree(MPIR_Comm * comm, int own_errno, int count)
     goto fn_exit;
 }
 
-/* ---- rank 0 requests, all wait ---------------------------------------------------------------------------- */
+/* ---- rank 0 requests, all wait --------------------------------------------------------------- */
 
-/* Prepares for the plan when it is there.  Another adaptation that is agreed on is not meant: rank 0 is notified of
- * that. */
+/* Prepares for the plan when it is there.  Another adaptation that is agreed on is not meant: rank
+ * 0 is notified of that. */
 static bool is_agreed(void)
 {
     const struct pmi_adapt_plan *plan;
@@ -94,8 +102,8 @@ static int refusal(const struct pmi_adapt_request_end *end)
     int errclass = end->cause == PMI_ADAPT_REQUEST_AGAIN ? MPIX_ERR_EAGAIN :
         end->cause == PMI_ADAPT_REQUEST_SETS ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_SPAWN;
 
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass, "**modifyrefused",
-                                "**modifyrefused %s", end->reason);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass,
+                                "**modifyrefused", "**modifyrefused %s", end->reason);
 }
 
 /* Sleeps on the board until it holds. */
@@ -117,7 +125,8 @@ static int wait_until(bool(*holds) (void *state), void *state)
     goto fn_exit;
 }
 
-/* The last adaptation is committed everywhere, else it would be taken for another one that comes first. */
+/* The last adaptation is committed everywhere, else it would be taken for another one that comes
+ * first. */
 static bool last_is_committed(void *unused)
 {
     return __atomic_load_n(&MPIR_Board.control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch;
@@ -200,7 +209,8 @@ static int wait_for_rank_0(MPIR_Comm * comm)
     if (error_class)
         mpi_errno = error_elsewhere(error_class);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = wait_until(is_agreed_or_complete, NULL);        /* rank 0 may have seen it on another one */
+    /* rank 0 may have seen it on another one */
+    mpi_errno = wait_until(is_agreed_or_complete, NULL);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -239,7 +249,7 @@ static int reach_agreement(MPIR_Comm * comm, int size)
     goto fn_exit;
 }
 
-/* ---- the window ----------------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 /* There is no way back. */
 static void pass_window(void)
@@ -258,7 +268,8 @@ static void pass_window(void)
     MPIR_Adapt.modifying = false;
 }
 
-/* Others go on: the rest of the previous world is given back now, for in a rigid program nobody probes. */
+/* Others go on: the rest of the previous world is given back now, for in a rigid program nobody
+ * probes. */
 static int decide_channel(MPIR_Comm ** newcomm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -298,7 +309,7 @@ static int modify(MPIR_Comm * comm, int count, MPIR_Comm ** made)
     goto fn_exit;
 }
 
-/* ---- MPIX_Comm_modify ----------------------------------------------------------------------------------- */
+/* ---- MPIX_Comm_modify ------------------------------------------------------------------------ */
 
 /* DM1: the world's processes in its order. */
 static int check_comm(MPIR_Comm * comm)
@@ -307,7 +318,8 @@ static int check_comm(MPIR_Comm * comm)
 
     mpi_errno = MPIR_Comm_compare_impl(comm, MPIR_Process.comm_world, &result);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(result != MPI_IDENT && result != MPI_CONGRUENT, mpi_errno, MPI_ERR_COMM, "**modifycomm");
+    MPIR_ERR_CHKANDJUMP(result != MPI_IDENT &&
+                        result != MPI_CONGRUENT, mpi_errno, MPI_ERR_COMM, "**modifycomm");
 
   fn_exit:
     return mpi_errno;
@@ -327,7 +339,8 @@ int MPIR_Comm_modify_impl(MPIR_Comm * oldcomm, int count, MPIR_Comm ** newcomm)
     int own_errno = count == 0 ? MPI_SUCCESS : take_part();
     mpi_errno = agree(oldcomm, own_errno, count);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP2(count < 0 && count <= -oldcomm->local_size, mpi_errno, MPI_ERR_ARG, "**modifysize",
+    MPIR_ERR_CHKANDJUMP2(count < 0 &&
+                         count <= -oldcomm->local_size, mpi_errno, MPI_ERR_ARG, "**modifysize",
                          "**modifysize %d %d", -count, oldcomm->local_size);
     if (count == 0)
         mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_world, &made);
@@ -347,7 +360,7 @@ int MPIR_Comm_modify_impl(MPIR_Comm * oldcomm, int count, MPIR_Comm ** newcomm)
     goto fn_exit;
 }
 
-/* ---- a created process, at the end of MPI_Init -------------------------------------------------------------- */
+/* ---- a created process, at the end of MPI_Init ----------------------------------------------- */
 
 static int enter_world(void)
 {

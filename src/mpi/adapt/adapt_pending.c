@@ -65,7 +65,8 @@ static bool is_pending(MPIR_Request * req)
         return false;
     if (req->kind == MPIR_REQUEST_KIND__MPROBE)
         return true;
-    /* the counter of a persistent collective operation that was never started has its first value */
+    /* the counter of a persistent collective operation that was never started has its first
+     * value */
     return MPIR_Request_is_active(req) && !MPIR_Request_is_complete(req);
 }
 
@@ -77,7 +78,8 @@ static MPIR_Request *carrier_of(MPIR_Request * req)
     return MPIR_Request_is_persistent(req) ? req->u.persist.real_request : NULL;
 }
 
-/* Where several requests are involved in an operation, that with the greatest is the application's own. */
+/* Where several requests are involved in an operation, that with the greatest is the application's
+ * own. */
 static int own_rank(MPIR_Request * req)
 {
     if (MPIR_Request_is_persistent(req) || MPIR_Request_is_partitioned(req))

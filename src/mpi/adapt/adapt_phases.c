@@ -1,8 +1,8 @@
 /*
- * Measures the phases of a program that reports its own position (mpi_epop.h), instead of the loops that
- * adapt_measure.c would find.  perf_phases.c has the sums; here are the clock and the board.  In each
- * iteration the position is written to the board: stores into a line of this process' own.  SPEC-epop M1
- * to M4, L1.
+ * Measures the phases of a program that reports its own position (mpi_epop.h), instead of the loops
+ * that adapt_measure.c would find.  perf_phases.c has the sums; here are the clock and the board.
+ * In each iteration the position is written to the board: stores into a line of this process' own.
+ * SPEC-epop M1 to M4, L1.
  *
  * State: owned by the thread that marks iterations, which is also the one that probes.
  */
@@ -107,7 +107,8 @@ static void publish(uint64_t now, uint32_t interval_ms)
 {
     const struct perf_phases *phases = state.phases;
     struct perf_times elastic = perf_phases_elastic(phases);
-    const struct perf_phase *current = phases->current == PERF_NO_PHASE ? NULL : &phases->phase[phases->current];
+    const struct perf_phase *current =
+        phases->current == PERF_NO_PHASE ? NULL : &phases->phase[phases->current];
 
     MPIR_Export_elastic(&elastic, current ? current->every : 1, (unsigned) phases->count,
                         (unsigned) phases->count);
@@ -117,8 +118,8 @@ static void publish(uint64_t now, uint32_t interval_ms)
     }
 }
 
-/* Before anything is measured in this world: a reader of the position knows then which phase that is, and whether it
- * is rigid.  The first results are written at once all the same. */
+/* Before anything is measured in this world: a reader of the position knows then which phase that
+ * is, and whether it is rigid.  The first results are written at once all the same. */
 static void introduce(uint64_t now, uint32_t interval_ms)
 {
     publish(now, interval_ms);
@@ -135,7 +136,8 @@ void MPIR_Phases_suspend(void)
     MPIR_Export_hurry();
     state.introduced = false;
     struct perf_times elastic = perf_phases_elastic(state.phases);
-    MPIR_Export_elastic(&elastic, 1, (unsigned) state.phases->count, (unsigned) state.phases->count);
+    MPIR_Export_elastic(&elastic, 1, (unsigned) state.phases->count,
+                        (unsigned) state.phases->count);
 }
 
 static void measure(int loop)
@@ -163,7 +165,8 @@ static void export_position(int loop, int64_t iteration, int64_t total)
     const struct perf_phase *phase = loop == PERF_NO_PHASE ? NULL : &state.phases->phase[loop];
 
     if (phase)
-        pmi_adapt_write_position(state.position, phase->id, (uint64_t) iteration, total, phase->element);
+        pmi_adapt_write_position(state.position, phase->id, (uint64_t) iteration, total,
+                                 phase->element);
     else
         pmi_adapt_write_position(state.position, 0, 0, -1, 0);
 }

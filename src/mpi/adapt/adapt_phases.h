@@ -1,5 +1,6 @@
 /*
- * Calls and probes that adapt_measure.c reports in a program of phases (mpi_epop.h).  By the measured thread alone.
+ * Calls and probes that adapt_measure.c reports in a program of phases (mpi_epop.h).  By the
+ * measured thread alone.
  */
 
 #ifndef ADAPT_PHASES_H_INCLUDED
@@ -8,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The program reports its own position: adapt_measure.c measures nothing.  Changes before initialisation only. */
+/* The program reports its own position: adapt_measure.c measures nothing.  Changes before
+ * initialisation only. */
 extern struct MPIR_Phases_s {
     bool active;
 } MPIR_Phases;

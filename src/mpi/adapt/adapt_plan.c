@@ -1,11 +1,13 @@
 /*
- * The plan of an adaptation, read where the daemon has put it: mapped from the board's file, and checked once.
+ * The plan of an adaptation, read where the daemon has put it: mapped from the board's file, and
+ * checked once.
  *
- * Why it does not change meanwhile: this process' slot names its serial number, and as long as it does the daemon
- * puts no other plan there, also when this one is withdrawn or over (pmi_adapt.h).  The file is sealed against
- * shrinking, so that what is mapped stays mapped.  The proxy and the other processes of the board could write there
- * in spite of that.  They are programs of the same user and job, and are trusted, as they could change this process'
- * memory anyway.  The check is against a plan that is wrong or not for this process.
+ * Why it does not change meanwhile: this process' slot names its serial number, and as long as it
+ * does the daemon puts no other plan there, also when this one is withdrawn or over (pmi_adapt.h).
+ * The file is sealed against shrinking, so that what is mapped stays mapped.  The proxy and the
+ * other processes of the board could write there in spite of that.  They are programs of the same
+ * user and job, and are trusted, as they could change this process' memory anyway.  The check is
+ * against a plan that is wrong or not for this process.
  *
  * Inside the library's critical section.  SPEC P7, W1.
  */
@@ -28,7 +30,8 @@ bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial)
     return __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == epoch;
 }
 
-/* Where the plan of this epoch lies, which stays there from now on; false: there is none, or another one already. */
+/* Where the plan of this epoch lies, which stays there from now on; false: there is none, or
+ * another one already. */
 static bool hold_plan(unsigned epoch, uint64_t * offset, uint64_t * bytes, uint32_t * serial)
 {
     const struct pmi_adapt_control *control = MPIR_Board.control;
@@ -54,7 +57,8 @@ static bool map_file(uint64_t offset, uint64_t bytes)
     if (fstat(MPIR_Board.fd, &status) != 0)
         return false;
     errno = EBADMSG;
-    if (bytes == 0 || offset > (uint64_t) status.st_size || bytes > (uint64_t) status.st_size - offset)
+    if (bytes == 0 || offset > (uint64_t) status.st_size ||
+        bytes > (uint64_t) status.st_size - offset)
         return false;
     void *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED, MPIR_Board.fd, (off_t) offset);
     if (base == MAP_FAILED)
@@ -88,11 +92,12 @@ int MPIR_Adapt_map_plan(unsigned epoch, const struct pmi_adapt_plan **plan, uint
         goto fn_exit;
     MPIR_ERR_CHKANDJUMP2(!map_file(offset, bytes), mpi_errno, MPI_ERR_OTHER, "**adaptplan",
                          "**adaptplan %d %d", (int) epoch, errno);
-    MPIR_ERR_CHKANDJUMP1(!pmi_adapt_plan_holds(mapped.base, mapped.bytes) || !names_this_process(mapped.base),
-                         mpi_errno, MPI_ERR_OTHER, "**adaptplanwrong", "**adaptplanwrong %d", (int) epoch);
+    MPIR_ERR_CHKANDJUMP1(!pmi_adapt_plan_holds(mapped.base, mapped.bytes) ||
+                         !names_this_process(mapped.base), mpi_errno, MPI_ERR_OTHER,
+                         "**adaptplanwrong", "**adaptplanwrong %d", (int) epoch);
     /* the plan names hosts, and a host is one node after a commit */
-    MPIR_ERR_CHKANDJUMP(MPIR_CVAR_NUM_CLIQUES > 1 || MPIR_CVAR_ODD_EVEN_CLIQUES, mpi_errno, MPI_ERR_OTHER,
-                        "**adaptcliques");
+    MPIR_ERR_CHKANDJUMP(MPIR_CVAR_NUM_CLIQUES > 1 ||
+                        MPIR_CVAR_ODD_EVEN_CLIQUES, mpi_errno, MPI_ERR_OTHER, "**adaptcliques");
     *plan = mapped.base;
 
   fn_exit:

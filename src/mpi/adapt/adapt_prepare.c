@@ -1,11 +1,12 @@
 /*
- * The parts of an adaptation that run while the program computes: reading the plan, preparing for it before the
- * process is notified, and releasing the resources of the previous world after commit.  Both are done by probes that
- * answer FALSE; the process is not changed in any way that the program or its peers could notice.
+ * The parts of an adaptation that run while the program computes: reading the plan, preparing for
+ * it before the process is notified, and releasing the resources of the previous world after
+ * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
+ * the program or its peers could notice.
  *
- * Nothing depends on it having been done: a process that has not probed in time does in begin what is
- * missing.  Where it fails the proxy is notified, and the adaptation is withdrawn.  The next probe drops a withdrawn
- * plan: it finds another serial number on the board, or none.
+ * Nothing depends on it having been done: a process that has not probed in time does in begin what
+ * is missing.  Where it fails the proxy is notified, and the adaptation is withdrawn.  The next
+ * probe drops a withdrawn plan: it finds another serial number on the board, or none.
  *
  * Inside the library's critical section.  SPEC P1, P5, P7, C9.
  */
@@ -84,8 +85,8 @@ static int report(unsigned epoch, uint32_t what)
 
     if (count != participants)
         return MPI_SUCCESS;
-    return MPIR_Board_notify_proxy(what == PREPARED ? "cmd=adapt_prepared epoch=%u" : "cmd=adapt_greeted epoch=%u",
-                                   epoch);
+    return MPIR_Board_notify_proxy(what == PREPARED ? "cmd=adapt_prepared epoch=%u"
+                                   : "cmd=adapt_greeted epoch=%u", epoch);
 }
 
 int MPIR_Adapt_report_prepared(unsigned epoch)

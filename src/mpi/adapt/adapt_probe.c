@@ -1,8 +1,8 @@
 /*
  * MPI_Probe_adapt.  The common case is a store, a fence and a load; everything else is in
- * wait_for_decision.  The order matters (doc/developer/decisions/agreement.md): the count is visible to the daemon
- * before gate and limit are read, and the daemon shuts these before it reads the counts, so that either
- * the process sees them shut or the daemon sees the count.  SPEC P1-P7.
+ * wait_for_decision.  The order matters (doc/developer/decisions/agreement.md): the count is
+ * visible to the daemon before gate and limit are read, and the daemon shuts these before it reads
+ * the counts, so that either the process sees them shut or the daemon sees the count.  SPEC P1-P7.
  */
 
 #include "adapt.h"
@@ -15,7 +15,8 @@ static int set_number(MPIR_Info * info, const char *key, uint64_t value)
     return MPIR_Info_set_impl(info, key, text);
 }
 
-/* P2, with the plan where it is known; a joining process that has not begun knows only its epoch. */
+/* P2, with the plan where it is known; a joining process that has not begun knows only its
+ * epoch. */
 static int make_info(MPIR_Info ** info)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -88,8 +89,8 @@ static int answer_true(int *pending_adaptation, int *local_status, MPI_Info * in
     return info ? give_info(info) : MPI_SUCCESS;
 }
 
-/* Something is pending: TRUE, FALSE, or wait until the daemon has decided.  FALSE or not, there may be
- * something to prepare. */
+/* Something is pending: TRUE, FALSE, or wait until the daemon has decided.  FALSE or not, there may
+ * be something to prepare. */
 static int wait_for_decision(bool * agreed)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -1,9 +1,10 @@
 /*
- * Performance variables of adaptations, for any MPI_T tool.  All of them are of this process, not bound
- * to an object, read-only and always counting; times are in seconds.  doc/user/variables.md lists them.
+ * Performance variables of adaptations, for any MPI_T tool.  All of them are of this process, not
+ * bound to an object, read-only and always counting; times are in seconds.  doc/user/variables.md
+ * lists them.
  *
- * Standstill is what the library takes of a surviving process: the time in the probe that returns TRUE, in
- * begin and in commit.  The application's time in between does not count.
+ * Standstill is what the library takes of a surviving process: the time in the probe that returns
+ * TRUE, in begin and in commit.  The application's time in between does not count.
  */
 
 #include "adapt.h"
@@ -71,7 +72,8 @@ void MPIR_Adapt_add_pvars(unsigned long long *rendezvous)
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG_LONG, "adapt_probe_count", &MPIR_Adapt.count,
         "Calls of MPI_Probe_adapt since the start or the last commit");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_standstill_last", &pvars.standstill_last,
-        "Seconds that the library took for the last adaptation: in the probe that said TRUE, begin and commit");
+        "Seconds that the library took for the last adaptation: in the probe that said TRUE, begin "
+        "and commit");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_standstill_max", &pvars.standstill_max,
         "The longest standstill so far, in seconds");
     add(MPI_T_PVAR_CLASS_AGGREGATE, MPI_DOUBLE, "adapt_standstill_total", &pvars.standstill_total,

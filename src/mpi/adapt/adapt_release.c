@@ -1,6 +1,6 @@
 /*
- * Commit releases what ends with the world: requests lose their communicator, files are closed, windows and
- * communicators freed, all without communication.  No state.  SPEC C3, C4.
+ * Commit releases what ends with the world: requests lose their communicator, files are closed,
+ * windows and communicators freed, all without communication.  No state.  SPEC C3, C4.
  */
 
 #include "adapt_handles.h"
@@ -48,8 +48,8 @@ static void end_win(void *object, void *unused)
 static void end_comm(MPIR_Comm * comm)
 {
     MPIR_Adapt_ending.comm = comm;
-    /* All holders of references (requests, windows, files) have released them above.  If deleting an
-     * attribute fails the object remains; its list of attributes is then empty. */
+    /* All holders of references (requests, windows, files) have released them above.  If deleting
+     * an attribute fails the object remains; its list of attributes is then empty. */
     for (int attempt = 0; attempt < 2; attempt++) {
         MPIR_Object_set_ref(comm, 1);
         if (MPIR_Comm_release(comm) == MPI_SUCCESS)
@@ -121,7 +121,8 @@ static bool a_comm_has(const MPIR_Group * group)
 
 static void end_group(MPIR_Group * group, void *unused)
 {
-    if (HANDLE_IS_BUILTIN(group->handle) || group->session != MPIR_Adapt_ending.session || a_comm_has(group))
+    if (HANDLE_IS_BUILTIN(group->handle) || group->session != MPIR_Adapt_ending.session ||
+        a_comm_has(group))
         return;
     MPL_free(group->lrank_to_lpid);
     group->lrank_to_lpid = NULL;
@@ -155,7 +156,7 @@ void MPIR_Adapt_release_session(unsigned session)
     MPL_initlock_unlock(&one_at_a_time);
 }
 
-/* ---- the end of a leaving process ---------------------------------------------------------------------- */
+/* ---- the end of a leaving process ------------------------------------------------------------ */
 
 static void free_typerep(void *object, void *unused)
 {

@@ -110,10 +110,12 @@ static bool add_build_id(struct address_range notes, uint64_t * hash)
     while ((size_t) (end - at) >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) * note = (const ElfW(Nhdr) *) at;
         const char *name = at + sizeof(*note);
-        size_t name_bytes = (note->n_namesz + 3u) & ~(size_t) 3, bytes = (note->n_descsz + 3u) & ~(size_t) 3;
+        size_t name_bytes = (note->n_namesz + 3u) & ~(size_t) 3, bytes =
+            (note->n_descsz + 3u) & ~(size_t) 3;
         if (name_bytes > (size_t) (end - name) || bytes > (size_t) (end - name) - name_bytes)
             return false;
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof("GNU") && !memcmp(name, "GNU", 4)) {
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof("GNU") &&
+            !memcmp(name, "GNU", 4)) {
             *hash = add_bytes(*hash, name + name_bytes, note->n_descsz);
             return true;
         }
@@ -145,7 +147,8 @@ static int inspect_module(struct dl_phdr_info *info, size_t size, void *state)
     }
     if (!named) {
         /* the program itself has no name here */
-        const char *name = *info->dlpi_name ? base_name(info->dlpi_name) : program_invocation_short_name;
+        const char *name =
+            *info->dlpi_name ? base_name(info->dlpi_name) : program_invocation_short_name;
         hash = add_bytes(hash, name, strlen(name));
     }
     search->identity = add_bytes(hash, &offset, sizeof(offset));
@@ -179,6 +182,7 @@ void MPIR_Site_name(uintptr_t address, char *text, size_t bytes)
         snprintf(text, bytes, "?");
         return;
     }
-    int length = snprintf(offset, sizeof(offset), "+0x%" PRIxPTR, address - (uintptr_t) module.dli_fbase);
+    int length =
+        snprintf(offset, sizeof(offset), "+0x%" PRIxPTR, address - (uintptr_t) module.dli_fbase);
     snprintf(text, bytes, "%.*s%s", (int) bytes - length - 1, base_name(module.dli_fname), offset);
 }

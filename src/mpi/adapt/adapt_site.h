@@ -1,9 +1,10 @@
 /*
- * Call sites of MPI in a program: the addresses that the calls return to, and their identities in other processes.
- * SPEC-performance S1, S3, S4.
+ * Call sites of MPI in a program: the addresses that the calls return to, and their identities in
+ * other processes.  SPEC-performance S1, S3, S4.
  *
- * An identity is 64 bits, computed from the module's build id (without one its base name) and the offset in it: it does
- * not depend on where the module is loaded.  Bit 63 marks identities that the program has given.
+ * An identity is 64 bits, computed from the module's build id (without one its base name) and the
+ * offset in it: it does not depend on where the module is loaded.  Bit 63 marks identities that the
+ * program has given.
  */
 
 #ifndef ADAPT_SITE_H_INCLUDED
@@ -25,8 +26,8 @@ bool MPIR_Site_is_fortran(uintptr_t address);
 uintptr_t MPIR_Site_unwind(uintptr_t address);
 /* Of an address in the program; takes microseconds. */
 uint64_t MPIR_Site_identity(uintptr_t address);
-/* "MODULE+0xOFFSET" for addr2line, "?" if no module is known: with the module's path, or its base name, of which
- * as much as the text holds. */
+/* "MODULE+0xOFFSET" for addr2line, "?" if no module is known: with the module's path, or its base
+ * name, of which as much as the text holds. */
 void MPIR_Site_print(uintptr_t address, FILE * file);
 void MPIR_Site_name(uintptr_t address, char *text, size_t bytes);
 

@@ -1,10 +1,12 @@
 /*
- * MPIX_Adapt_request: size requests of this process.  The request is checked here and sent to the node
- * daemon in one line; whoever manages resources grants or refuses it, and its end appears on the board
- * (pmi_adapt_request.h).  All calls are local.  One request of a process is open at a time: the next one replaces it.
+ * MPIX_Adapt_request: size requests of this process.  The request is checked here and sent to the
+ * node daemon in one line; whoever manages resources grants or refuses it, and its end appears on
+ * the board (pmi_adapt_request.h).  All calls are local.  One request of a process is open at a
+ * time: the next one replaces it.
  *
- * State: the last PMI_ADAPT_REQUESTS size requests, by number; owned as MPIR_Adapt is.  Each has exactly one end; it is
- * the board's, except for a request that could not be sent, which is refused here.  SPEC I3, six steps.
+ * State: the last PMI_ADAPT_REQUESTS size requests, by number; owned as MPIR_Adapt is.  Each has
+ * exactly one end; it is the board's, except for a request that could not be sent, which is refused
+ * here.  SPEC I3, six steps.
  */
 
 #include "adapt.h"
@@ -20,7 +22,8 @@ struct size_request {
     uint32_t number;            /* 0: none */
     enum pmi_adapt_request_kind kind;
     int size, size_min, size_max;
-    char until[32];             /* as it was given: the same text is the same request, "+30" as well */
+    /* as it was given: the same text is the same request, "+30" as well */
+    char until[32];
     int64_t until_ms;           /* Unix time, 0: none */
     char reason[PMI_ADAPT_REQUEST_REASON_MAX + 1];
     struct pmi_adapt_request_end end;      /* number 0: open, as far as is known here */
@@ -29,7 +32,8 @@ struct size_request {
 static struct {
     uint32_t last;              /* number of the last request, 0 before the first */
     struct size_request size_requests[PMI_ADAPT_REQUESTS];
-    int64_t allowed_ms;         /* monotonic: when the bucket of requests was full last, or will be */
+    /* monotonic: when the bucket of requests was full last, or will be */
+    int64_t allowed_ms;
 } made;
 
 static struct size_request *size_request_of(uint32_t number)
@@ -45,13 +49,14 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- the contents of the request -------------------------------------------------------------------------- */
+/* ---- the contents of the request ------------------------------------------------------------- */
 
 static int value_error(const char *key, const char *value, const char *what)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_SETANDSTMT3(mpi_errno, MPI_ERR_INFO_VALUE,;, "**adaptwish", "**adaptwish %s %s %s", key, value, what);
+    MPIR_ERR_SETANDSTMT3(mpi_errno, MPI_ERR_INFO_VALUE,;, "**adaptwish", "**adaptwish %s %s %s",
+                         key, value, what);
     return mpi_errno;
 }
 
@@ -107,7 +112,8 @@ static int read_reason(MPIR_Info * info, char reason[PMI_ADAPT_REQUEST_REASON_MA
     if (mpi_errno != MPI_SUCCESS || !flag)
         return mpi_errno;
     if (!pmi_adapt_request_reason_holds(text, strlen(text)))
-        return value_error("reason", "", "at most 255 bytes without control characters are possible");
+        return value_error("reason", "",
+                           "at most 255 bytes without control characters are possible");
     strcpy(reason, text);
     return MPI_SUCCESS;
 }
@@ -129,16 +135,17 @@ static int read_size_request(MPIR_Info * info, struct size_request *size_request
     mpi_errno = read_reason(info, size_request->reason);
     MPIR_ERR_CHECK(mpi_errno);
     if (!size_request->size)
-        size_request->size = size_request->size_max ? size_request->size_max : size_request->size_min;
+        size_request->size =
+            size_request->size_max ? size_request->size_max : size_request->size_min;
     MPIR_ERR_CHKANDJUMP(!size_request->size, mpi_errno, MPI_ERR_INFO_NOKEY, "**adaptwishsize");
     if (!size_request->size_min)
         size_request->size_min = size_request->size;
     if (!size_request->size_max)
         size_request->size_max = size_request->size;
-    MPIR_ERR_CHKANDJUMP3(size_request->size_min > size_request->size || size_request->size > size_request->size_max,
-                         mpi_errno,
-                         MPI_ERR_INFO_VALUE, "**adaptwishorder", "**adaptwishorder %d %d %d",
-                         size_request->size_min, size_request->size, size_request->size_max);
+    MPIR_ERR_CHKANDJUMP3(size_request->size_min > size_request->size ||
+                         size_request->size > size_request->size_max, mpi_errno, MPI_ERR_INFO_VALUE,
+                         "**adaptwishorder", "**adaptwishorder %d %d %d", size_request->size_min,
+                         size_request->size, size_request->size_max);
 
   fn_exit:
     return mpi_errno;
@@ -146,9 +153,10 @@ static int read_size_request(MPIR_Info * info, struct size_request *size_request
     goto fn_exit;
 }
 
-/* ---- its end ------------------------------------------------------------------------------------- */
+/* ---- its end --------------------------------------------------------------------------------- */
 
-static void end_here(struct size_request *size_request, enum pmi_adapt_request_state state, const char *reason)
+static void end_here(struct size_request *size_request, enum pmi_adapt_request_state state,
+                     const char *reason)
 {
     size_request->end.number = size_request->number;
     size_request->end.state = state;
@@ -168,10 +176,12 @@ static bool is_open(struct size_request *size_request)
         return false;
     }
     const char *board = (const char *) control;
-    const struct pmi_adapt_slot *first = (const struct pmi_adapt_slot *) (board + control->slots_offset);
+    const struct pmi_adapt_slot *first =
+        (const struct pmi_adapt_slot *) (board + control->slots_offset);
     const struct pmi_adapt_request_ends *ends =
         (const struct pmi_adapt_request_ends *) (board + control->requests_offset);
-    return !pmi_adapt_read_request_end(ends + (MPIR_Board.slot - first), size_request->number, &size_request->end);
+    return !pmi_adapt_read_request_end(ends + (MPIR_Board.slot - first), size_request->number,
+                                       &size_request->end);
 }
 
 /* A bucket of REQUESTS_AT_ONCE, filled by one every REQUEST_EVERY_MS. */
@@ -179,19 +189,21 @@ static bool too_many(void)
 {
     int64_t now = clock_ms(CLOCK_MONOTONIC);
 
-    made.allowed_ms = MPL_MAX(made.allowed_ms, now - REQUESTS_AT_ONCE * REQUEST_EVERY_MS) + REQUEST_EVERY_MS;
+    made.allowed_ms = MPL_MAX(made.allowed_ms, now - REQUESTS_AT_ONCE * REQUEST_EVERY_MS) +
+        REQUEST_EVERY_MS;
     bool is = made.allowed_ms > now;
     if (is)
         made.allowed_ms -= REQUEST_EVERY_MS;
     return is;
 }
 
-/* ---- the operations -------------------------------------------------------------------------------- */
+/* ---- the operations -------------------------------------------------------------------------- */
 
 static bool is_same(const struct size_request *a, const struct size_request *b)
 {
-    return a->kind == b->kind && a->size == b->size && a->size_min == b->size_min && a->size_max == b->size_max &&
-        strcmp(a->until, b->until) == 0 && strcmp(a->reason, b->reason) == 0;
+    return a->kind == b->kind && a->size == b->size && a->size_min == b->size_min &&
+        a->size_max == b->size_max && strcmp(a->until, b->until) == 0 &&
+        strcmp(a->reason, b->reason) == 0;
 }
 
 static int notify_size_request(const struct size_request *size_request)
@@ -200,8 +212,9 @@ static int notify_size_request(const struct size_request *size_request)
 
     for (size_t i = 0; size_request->reason[i]; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char) size_request->reason[i]);
-    return MPIR_Board_notify_proxy("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%" PRId64 " why=%s",
-                                   size_request->number, size_request->kind, size_request->size, size_request->size_min,
+    return MPIR_Board_notify_proxy("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%"
+                                   PRId64 " why=%s", size_request->number, size_request->kind,
+                                   size_request->size, size_request->size_min,
                                    size_request->size_max, size_request->until_ms, hex);
 }
 
@@ -247,9 +260,10 @@ static int find_size_request(int request_id, struct size_request **size_request)
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
-    bool known = request_id >= 1 && size_request_of((uint32_t) request_id)->number == (uint32_t) request_id;
-    MPIR_ERR_CHKANDJUMP2(!known, mpi_errno, MPI_ERR_ARG, "**adaptwishid", "**adaptwishid %d %d", request_id,
-                         (int) made.last);
+    bool known = request_id >= 1 &&
+        size_request_of((uint32_t) request_id)->number == (uint32_t) request_id;
+    MPIR_ERR_CHKANDJUMP2(!known, mpi_errno, MPI_ERR_ARG, "**adaptwishid", "**adaptwishid %d %d",
+                         request_id, (int) made.last);
     *size_request = size_request_of((uint32_t) request_id);
 
   fn_exit:
@@ -319,12 +333,13 @@ int MPIR_Adapt_request_withdraw_impl(int request_id)
     goto fn_exit;
 }
 
-/* ---- MPIX_Comm_modify ------------------------------------------------------------------------------ */
+/* ---- MPIX_Comm_modify ------------------------------------------------------------------------ */
 
 int MPIR_Adapt_request_modify(int size, uint32_t * number)
 {
     struct size_request size_request = {
-        .number = made.last + 1,.kind = PMI_ADAPT_REQUEST_MODIFY,.size = size,.size_min = size,.size_max = size
+        .number = made.last + 1,.kind = PMI_ADAPT_REQUEST_MODIFY,.size = size,.size_min = size,
+            .size_max = size
     };
 
     MPIR_Assert(made.last < PMI_ADAPT_REQUEST_NUMBER_MAX);

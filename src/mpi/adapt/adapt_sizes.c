@@ -1,7 +1,7 @@
 /*
- * MPIX_Adapt_sizes: which sizes the program can use.  The rule is checked here, in the process that gives
- * it, and goes to mpiexec, which refuses other sizes and notifies elasticd; nothing is stored.  Rank 0 of the
- * world speaks for all.
+ * MPIX_Adapt_sizes: which sizes the program can use.  The rule is checked here, in the process that
+ * gives it, and goes to mpiexec, which refuses other sizes and notifies elasticd; nothing is
+ * stored.  Rank 0 of the world speaks for all.
  */
 
 #include "adapt.h"
@@ -17,7 +17,8 @@ static int is_joint(char c)
     return c == ',' || c == '&' || c == '\0';
 }
 
-/* Without the blanks at its ends and around , and &: those may be there for people's eyes.  0: it is too long. */
+/* Without the blanks at its ends and around , and &: those may be there for people's eyes.  0: it
+ * is too long. */
 static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
 {
     size_t n = 0;

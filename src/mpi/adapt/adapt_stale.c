@@ -1,8 +1,9 @@
 /*
- * See adapt_handles.h.  A stale object has given everything back except its slot.  Its reference count is -epoch, which
- * the tests of validity, made anyway in each MPI call, already refuse; only their failing branch requests here a
- * message.  A slot is reused when the application frees the handle, or when so many have ended that the oldest must go
- * (STALE_*_MAX): memory stays bounded if handles are never freed.
+ * See adapt_handles.h.  A stale object has given everything back except its slot.  Its reference
+ * count is -epoch, which the tests of validity, made anyway in each MPI call, already refuse; only
+ * their failing branch requests here a message.  A slot is reused when the application frees the
+ * handle, or when so many have ended that the oldest must go (STALE_*_MAX): memory stays bounded if
+ * handles are never freed.
  */
 
 #include "adapt_handles.h"
@@ -38,7 +39,8 @@ static struct stale_queue stale_begin_comms = {
 
 static struct stale_queue stale_wins = { &MPIR_Win_mem, stale_win_slots, STALE_WINS_MAX, 0 };
 
-static struct stale_queue stale_groups = { &MPIR_Group_mem, stale_group_slots, STALE_GROUPS_MAX, 0 };
+static struct stale_queue stale_groups =
+    { &MPIR_Group_mem, stale_group_slots, STALE_GROUPS_MAX, 0 };
 
 static void stale_remove(struct stale_queue *queue, int index)
 {

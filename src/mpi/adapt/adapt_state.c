@@ -1,6 +1,6 @@
 /*
- * State of this process in the adaptations of its job (adapt.h): the object itself, the phase that others see of it,
- * and waiting on the board.  SPEC P1.
+ * State of this process in the adaptations of its job (adapt.h): the object itself, the phase that
+ * others see of it, and waiting on the board.  SPEC P1.
  */
 
 #include "adapt.h"

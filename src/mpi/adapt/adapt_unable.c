@@ -1,7 +1,7 @@
 /*
- * A process that cannot take part in an adaptation notifies its proxy, with the reason, and the step manager
- * withdraws the adaptation, unless the world has been notified already.  No state; inside the library's critical
- * section.  SPEC P7, E3.
+ * A process that cannot take part in an adaptation notifies its proxy, with the reason, and the
+ * step manager withdraws the adaptation, unless the world has been notified already.  No state;
+ * inside the library's critical section.  SPEC P7, E3.
  */
 
 #include "adapt.h"

@@ -1,9 +1,10 @@
 /*
- * Messages that nobody had received when the window closed.  They cannot be received any more, which is
- * hardly wanted by the program: the device discards them, and mpiexec reports them.
+ * Messages that nobody had received when the window closed.  They cannot be received any more,
+ * which is hardly wanted by the program: the device discards them, and mpiexec reports them.
  *
- * All processes have entered commit and no send is incomplete (MPIR_Adapt_check_pending).  A message that is
- * still on its way over the network is not counted; that it never reaches a later world is the device's care.
+ * All processes have entered commit and no send is incomplete (MPIR_Adapt_check_pending).  A
+ * message that is still on its way over the network is not counted; that it never reaches a later
+ * world is the device's care.
  */
 
 #include "adapt.h"
@@ -41,8 +42,10 @@ static void name_comm(const MPIR_Comm * comm, char name[NAME_BYTES_MAX])
 
 static int report_unreceived(unsigned epoch, const char *name, const struct unreceived *unreceived)
 {
-    return MPIR_Board_notify_proxy("cmd=adapt_unreceived epoch=%u count=%d source=%d tag=%d comm=%s",
-                                   epoch, unreceived->count, unreceived->source, unreceived->tag, name);
+    return
+        MPIR_Board_notify_proxy("cmd=adapt_unreceived epoch=%u count=%d source=%d tag=%d comm=%s",
+                                epoch, unreceived->count, unreceived->source, unreceived->tag,
+                                name);
 }
 
 /* All messages of a communicator have been seen. */

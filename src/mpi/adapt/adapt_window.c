@@ -1,7 +1,7 @@
 /*
  * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  The window's effects on the address tables, the
- * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_begin.c, ch4_adapt_commit.c); the order
- * of the steps is here.  SPEC W1-W8, C1-C9, E1, P4.
+ * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_begin.c, ch4_adapt_commit.c); the
+ * order of the steps is here.  SPEC W1-W8, C1-C9, E1, P4.
  */
 
 #include "adapt.h"
@@ -48,7 +48,8 @@ static int my_index(void)
     return MPIR_Process.rank;
 }
 
-/* The lowest joining process of each host brings the shared memory of the host's future processes. */
+/* The lowest joining process of each host brings the shared memory of the host's future
+ * processes. */
 static int report_ready(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -74,9 +75,10 @@ static int report_ready(void)
     goto fn_exit;
 }
 
-/* Nobody else gets the plan before all joining processes have reported that they are prepared.  A message from
- * a process whose address becomes known while its connection is made matches no receive that is posted
- * already: libfabric takes the sender of such a connection for unknown (directed receive). */
+/* Nobody else gets the plan before all joining processes have reported that they are prepared.  A
+ * message from a process whose address becomes known while its connection is made matches no
+ * receive that is posted already: libfabric takes the sender of such a connection for unknown
+ * (directed receive). */
 static int prepare_joining(int index)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -204,9 +206,9 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     goto fn_exit;
 }
 
-/* The proxy polls the count now and then while the window is open: waking it up would cost the staying processes
- * more than the rest of commit.  Where it must receive something first it counts, in the order of its messages.  When
- * all of the board are counted, the next plan may come. */
+/* The proxy polls the count now and then while the window is open: waking it up would cost the
+ * staying processes more than the rest of commit.  Where it must receive something first it counts,
+ * in the order of its messages.  When all of the board are counted, the next plan may come. */
 static int count_committed(unsigned epoch, bool has_notified)
 {
     if (has_notified)
@@ -264,8 +266,8 @@ static int leave(void)
     goto fn_exit;
 }
 
-/* Everybody is here, and nobody has requests pending; otherwise all learn of it, and the window stays
- * open (C6). */
+/* Everybody is here, and nobody has requests pending; otherwise all learn of it, and the window
+ * stays open (C6). */
 static int close_window(int pending)
 {
     int mpi_errno = MPI_SUCCESS, with_pending = 0;
@@ -287,8 +289,8 @@ static int close_window(int pending)
     goto fn_exit;
 }
 
-/* All of it but the errors of the delete callbacks of attributes, the first of which is returned: too late to stay in
- * the window for that. */
+/* All of it but the errors of the delete callbacks of attributes, the first of which is returned:
+ * too late to stay in the window for that. */
 static int end_window(unsigned epoch, int *callback_errno)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -338,7 +340,8 @@ int MPIR_Comm_adapt_commit_impl(void)
     MPL_wtime(&start);
     int pending = MPIR_Adapt_check_pending();
     if (MPIR_Adapt_ends_in_commit() && !pending) {
-        /* The first steps of MPI_Finalize, while the others may still wait for the callbacks' messages */
+        /* The first steps of MPI_Finalize, while the others may still wait for the callbacks'
+         * messages */
         mpi_errno = MPIR_Adapt_delete_self_attributes();
         MPIR_ERR_CHECK(mpi_errno);
         pending = MPIR_Adapt_check_pending();

@@ -76,7 +76,8 @@ static bool add_edge(struct perf_graph *graph, uint16_t from, uint16_t to)
 
 /* ---- the structure ---- */
 
-/* For each node the last one of its chain upwards before `stop`, or without that the end of the chain (its root). */
+/* For each node the last one of its chain upwards before `stop`, or without that the end of the
+ * chain (its root). */
 static void find_tops(const struct perf_graph *graph, uint16_t stop, uint16_t * top)
 {
     for (uint16_t i = 0; i < graph->nodes; i++)
@@ -110,7 +111,8 @@ static bool make_head(struct perf_graph *graph, uint16_t b, uint16_t tail)
     return true;
 }
 
-/* D3: back at b, which is in no loop.  All that was visited since then is its body, with the loops around that. */
+/* D3: back at b, which is in no loop.  All that was visited since then is its body, with the loops
+ * around that. */
 static enum perf_event detect_loop(struct perf_graph *graph, uint16_t a, uint16_t b)
 {
     uint16_t root[PERF_NODES_MAX];
@@ -125,9 +127,10 @@ static enum perf_event detect_loop(struct perf_graph *graph, uint16_t a, uint16_
     return PERF_EVENT_DETECTED;
 }
 
-/* D5: back at b, in the body of h, since h was visited: a loop inside that of h.  Nodes and loops directly in h that
- * were visited since b are, with all that they contain, in the body of b. */
-static enum perf_event detect_inner_loop(struct perf_graph *graph, uint16_t a, uint16_t b, uint16_t h)
+/* D5: back at b, in the body of h, since h was visited: a loop inside that of h.  Nodes and loops
+ * directly in h that were visited since b are, with all that they contain, in the body of b. */
+static enum perf_event detect_inner_loop(struct perf_graph *graph, uint16_t a, uint16_t b,
+                                         uint16_t h)
 {
     uint16_t child[PERF_NODES_MAX];
 
@@ -144,8 +147,8 @@ static enum perf_event detect_inner_loop(struct perf_graph *graph, uint16_t a, u
     return PERF_EVENT_DETECTED;
 }
 
-/* D4: from outside to b of a known loop.  Nodes that were visited since that loop was left belong to the loop
- * around b, or to the loop of b itself where none is known. */
+/* D4: from outside to b of a known loop.  Nodes that were visited since that loop was left belong
+ * to the loop around b, or to the loop of b itself where none is known. */
 static void enclose_excursion(struct perf_graph *graph, uint16_t b, const uint16_t * root)
 {
     uint16_t up = perf_graph_up(graph, b), h = up != PERF_NONE ? up : b;
@@ -179,7 +182,8 @@ static enum perf_label label_edge(const struct perf_graph *graph, uint16_t a, ui
 }
 
 /* A new edge between known nodes. */
-static void follow_new_edge(struct perf_graph *graph, uint16_t a, uint16_t b, struct perf_step *step)
+static void follow_new_edge(struct perf_graph *graph, uint16_t a, uint16_t b,
+                            struct perf_step *step)
 {
     uint16_t root[PERF_NODES_MAX];
     uint16_t h = perf_graph_head(graph, b);
@@ -269,7 +273,8 @@ struct perf_step perf_graph_find_step(struct perf_graph *graph, uint64_t key, en
 int perf_graph_print_step(const struct perf_graph *graph, const struct perf_step *step,
                           uint64_t nanoseconds, char *text, size_t size)
 {
-    static const char *const LABELS[] = { "NOT in a loop", "", "head re-entry; ", "body re-entry; " };
+    static const char *const LABELS[] =
+        { "NOT in a loop", "", "head re-entry; ", "body re-entry; " };
     const struct perf_node *node = &graph->node[step->node];
     uint16_t head = perf_graph_head(graph, step->node);
 

@@ -1,14 +1,15 @@
 /*
  * Detection of the loops that a program is in, from the sequence of call sites of MPI.
  *
- * A graph of one process: nodes are the call sites (sites), in the order of their first visits, edges what has
- * followed what.  A loop is known by its head, the node in which it was noticed that the program goes round.
- * Detection is incremental: a step along a known edge changes nothing and costs the same at any size; any
- * other step is one of the events below, costs time in proportion to the nodes, and changes `structure`.
- * After Compres 2017, section 10.1, whose listings are tests of perf_graph_test.cpp; SPEC-performance D1-D12.
+ * A graph of one process: nodes are the call sites (sites), in the order of their first visits,
+ * edges what has followed what.  A loop is known by its head, the node in which it was noticed that
+ * the program goes round.  Detection is incremental: a step along a known edge changes nothing and
+ * costs the same at any size; any other step is one of the events below, costs time in proportion
+ * to the nodes, and changes `structure`.  After Compres 2017, section 10.1, whose listings are
+ * tests of perf_graph_test.cpp; SPEC-performance D1-D12.
  *
- * A graph is one flat object without pointers: it may be copied.  No MPI, no allocation, no clock, no lock:
- * the owner is whoever calls.  perf_measure.h measures the durations of the loops.
+ * A graph is one flat object without pointers: it may be copied.  No MPI, no allocation, no clock,
+ * no lock: the owner is whoever calls.  perf_measure.h measures the durations of the loops.
  */
 
 #ifndef PERF_GRAPH_H_INCLUDED
@@ -32,7 +33,8 @@ enum perf_kind {
     PERF_KIND_IO,
     PERF_KIND_MANAGE,           /* communicators, windows and files are made or freed */
     PERF_KIND_PROBE,            /* MPI_Probe_adapt */
-    PERF_KIND_ELASTIC_PHASE,    /* of a program that reports its own position (perf_phases.h): may adapt */
+    /* of a program that reports its own position (perf_phases.h): may adapt */
+    PERF_KIND_ELASTIC_PHASE,
     PERF_KIND_RIGID_PHASE       /* and may not */
 };
 
@@ -60,7 +62,8 @@ struct perf_edge {
     uint32_t structure;
 };
 
-/* The fields of a node for a step along a known edge are in one cache line, its first edge included. */
+/* The fields of a node for a step along a known edge are in one cache line, its first edge
+ * included. */
 struct perf_node {
     uint64_t key;               /* what the caller knows the site by */
     uint64_t id;                /* what others know it by: the caller's, 0 at first */
@@ -68,8 +71,10 @@ struct perf_node {
     uint64_t seq;               /* number of the step of the last visit, from 1 */
     uint64_t reentries;         /* steps that were a body re-entry */
     uint16_t head;              /* of the innermost loop that it is in the body of, or NONE */
-    uint16_t outer;             /* of a head: the loop around, where that was found by re-entry, or NONE */
-    uint16_t tail;              /* of a head: from where the loop was closed; else of the last re-entry */
+    /* of a head: the loop around, where that was found by re-entry, or NONE */
+    uint16_t outer;
+    /* of a head: from where the loop was closed; else of the last re-entry */
+    uint16_t tail;
     uint16_t loop;              /* of a head: number of the loop; else NONE */
     uint8_t kind;               /* enum perf_kind */
     uint8_t edges;
@@ -101,8 +106,10 @@ void perf_graph_init(struct perf_graph *graph);
 /* As perf_graph_visit, where the step is not the one that was expected. */
 struct perf_step perf_graph_find_step(struct perf_graph *graph, uint64_t key, enum perf_kind kind);
 
-/* V1: most steps are the one that followed the last time.  The edge to that node, if its site is `key`, else NULL. */
-static inline const struct perf_edge *perf_graph_expected(const struct perf_graph *graph, uint64_t key)
+/* V1: most steps are the one that followed the last time.  The edge to that node, if its site is
+ * `key`, else NULL. */
+static inline const struct perf_edge *perf_graph_expected(const struct perf_graph *graph,
+                                                          uint64_t key)
 {
     if (graph->current == PERF_NONE)
         return NULL;
@@ -112,13 +119,15 @@ static inline const struct perf_edge *perf_graph_expected(const struct perf_grap
 }
 
 /* The program calls MPI from the site `key` (not 0). */
-static inline struct perf_step perf_graph_visit(struct perf_graph *graph, uint64_t key, enum perf_kind kind)
+static inline struct perf_step perf_graph_visit(struct perf_graph *graph, uint64_t key,
+                                                enum perf_kind kind)
 {
     const struct perf_edge *edge = perf_graph_expected(graph, key);
 
     if (!edge || edge->structure != graph->structure || edge->label == PERF_LABEL_BODY_REENTRY)
         return perf_graph_find_step(graph, key, kind);
-    struct perf_step step = {.node = edge->to,.from = graph->current,.event = PERF_EVENT_NONE,.label = edge->label };
+    struct perf_step step = {.node = edge->to,.from = graph->current,.event = PERF_EVENT_NONE,
+                             .label = edge->label };
     graph->node[step.node].visits++;
     graph->node[step.node].seq = ++graph->steps;
     graph->current = step.node;
@@ -144,8 +153,8 @@ static inline uint16_t perf_graph_up(const struct perf_graph *graph, uint16_t no
 /* Whether a node is in the loop of `head`, however deep, or is that head. */
 bool perf_graph_inside(const struct perf_graph *graph, uint16_t node, uint16_t head);
 
-/* The two outputs of the published listings 10.1 and 10.2, a line each, with indices for addresses; `name` is
- * what the ids are called.  They return the number of bytes, as snprintf. */
+/* The two outputs of the published listings 10.1 and 10.2, a line each, with indices for addresses;
+ * `name` is what the ids are called.  They return the number of bytes, as snprintf. */
 int perf_graph_print_step(const struct perf_graph *graph, const struct perf_step *step,
                           uint64_t nanoseconds, char *text, size_t size);
 int perf_graph_print_node(const struct perf_graph *graph, uint16_t node, char *text, size_t size);

@@ -1,4 +1,5 @@
-/* For tests of the detection of loops: a graph whose nodes are numbered as in the examples of the paper. */
+/* For tests of the detection of loops: a graph whose nodes are numbered as in the examples of the
+ * paper. */
 
 #ifndef PERF_GRAPH_FIXTURE_H_INCLUDED
 #define PERF_GRAPH_FIXTURE_H_INCLUDED
@@ -20,7 +21,8 @@ struct Graph {
 
     Graph() { perf_graph_init(g.get()); }
     /* Ids from 0 as in the examples: 0 is no key. */
-    perf_step visit(uint64_t id, perf_kind kind = PERF_KIND_P2P) { return perf_graph_visit(g.get(), id + 1, kind); }
+    perf_step visit(uint64_t id, perf_kind kind =
+                    PERF_KIND_P2P) { return perf_graph_visit(g.get(), id + 1, kind); }
     uint16_t index(uint64_t id) const
     {
         for (uint16_t i = 0; i < g->nodes; i++) {
@@ -29,7 +31,8 @@ struct Graph {
         }
         return PERF_NONE;
     }
-    std::string id(uint16_t node) const { return node == PERF_NONE ? "" : std::to_string(g->node[node].key - 1); }
+    std::string id(uint16_t node) const { return node == PERF_NONE ? ""
+                                          : std::to_string(g->node[node].key - 1); }
     bool is_head(uint16_t node) const { return g->node[node].loop != PERF_NONE; }
     /* "6: H Rv 4 tail 1", or "3: B Re 1 Rv 5 tail 7 head 6" */
     std::string describe(uint64_t node_id) const
@@ -97,7 +100,8 @@ inline void check(const Graph &graph, uint64_t seed)
             ASSERT_LE(climbed, PERF_LOOPS_MAX) << "a cycle above node " << i << ", seed " << seed;
         if (n.loop != PERF_NONE) {
             ASSERT_EQ(g.loop_head[n.loop], i);
-            ASSERT_TRUE(perf_graph_inside(&g, n.tail, i)) << "tail of " << i << " outside, seed " << seed;
+            ASSERT_TRUE(perf_graph_inside(&g, n.tail, i))
+                << "tail of " << i << " outside, seed " << seed;
         }
         for (uint16_t head : {n.head, n.outer})
             ASSERT_TRUE(head == PERF_NONE || g.node[head].loop != PERF_NONE) << "seed " << seed;

@@ -1,5 +1,5 @@
-/* Detection of loops on drawn sequences: invariants, and the rules D1 to D8 once more, as they are written
- * (SPEC-performance D1-D8, D11). */
+/* Detection of loops on drawn sequences: invariants, and the rules D1 to D8 once more, as they are
+ * written (SPEC-performance D1-D8, D11). */
 
 #include "perf_graph_fixture.h"
 
@@ -57,7 +57,8 @@ class PlainGraph {
             detect(a, b);
         } else if (root_of(a) != root_of(b)) {
             enter_again(b);
-        } else if (int h = loop_of(b); !nodes[b].head && inside(a, h) && nodes[b].seq > nodes[h].seq) {
+        } else if (int h = loop_of(b);
+                   !nodes[b].head && inside(a, h) && nodes[b].seq > nodes[h].seq) {
             detect_inside(a, b, h);
         } else { /* D6 */
             event = "CHANGED";
@@ -131,7 +132,8 @@ class PlainGraph {
         for (int x : all([&](int each) { return root_of(each) == root_of(b); }))
             left = std::max(left, nodes[x].seq);
         int h = !nodes[b].head ? nodes[b].in : up(b) >= 0 ? up(b) : b;
-        label = (nodes[b].head ? "head re-entry; " : "body re-entry; ") + std::to_string(loop_of(b));
+        label =
+            (nodes[b].head ? "head re-entry; " : "body re-entry; ") + std::to_string(loop_of(b));
         std::set<int> roots;
         for (int x : all([&](int each) { return nodes[each].seq > left; }))
             roots.insert(root_of(x));
@@ -176,9 +178,11 @@ TEST(PerfGraph, D11_AnySequenceGoesByTheRulesAsTheyAreWritten)
                 break;
             static const char *const LABELS[] = {"", "", "head re-entry; ", "body re-entry; "};
             uint16_t head = perf_graph_head(graph.g.get(), step.node);
-            std::string label =
-                step.label == PERF_LABEL_OUTSIDE ? "outside" : LABELS[step.label] + std::to_string(head);
-            ASSERT_EQ(name_of(step.event), plain.event) << "seed " << seed << ", step " << graph.g->steps;
+            std::string label = step.label == PERF_LABEL_OUTSIDE
+                                    ? "outside"
+                                    : LABELS[step.label] + std::to_string(head);
+            ASSERT_EQ(name_of(step.event), plain.event)
+                << "seed " << seed << ", step " << graph.g->steps;
             ASSERT_EQ(label, plain.label) << "seed " << seed << ", step " << graph.g->steps;
             events[plain.event]++;
             for (uint16_t i = 0; i < graph.g->nodes; i++) {
@@ -215,7 +219,8 @@ TEST(PerfGraph, D11_DetectedInTwoPartsAsAtOnce)
         for (uint64_t id = 0; id < 62; id++)
             ASSERT_EQ(first.index(id), whole.index(id));
         for (uint16_t i = 0; i < whole.g->nodes; i++)
-            ASSERT_EQ(first.describe(first.g->node[i].key - 1), whole.describe(whole.g->node[i].key - 1));
+            ASSERT_EQ(first.describe(first.g->node[i].key - 1),
+                      whole.describe(whole.g->node[i].key - 1));
     }
 }
 

@@ -1,4 +1,5 @@
-/* Detection of loops: the example of the paper, two more, limits and costs.  SPEC-performance D1-D12, D14. */
+/* Detection of loops: the example of the paper, two more, limits and costs.  SPEC-performance
+ * D1-D12, D14. */
 
 #include "perf_graph_fixture.h"
 
@@ -27,7 +28,8 @@ struct Walk {
             static const char *const LABELS[] = {"", "", "head re-entry; ", "body re-entry; "};
             labels.push_back(step.label == PERF_LABEL_OUTSIDE
                                  ? "outside"
-                                 : LABELS[step.label] + graph.id(perf_graph_head(graph.g.get(), step.node)));
+                                 : LABELS[step.label] +
+                                       graph.id(perf_graph_head(graph.g.get(), step.node)));
         }
     }
 };
@@ -38,7 +40,8 @@ TEST(PerfGraph, D9_ThePublishedExample)
 {
     Walk walk("2 0 6 3 1 6 3 1 6 3 1 9 7 9 7 3 1 6 3 1 6 3 1 9 7 9 7");
 
-    EXPECT_EQ(walk.events, (Events{{5, "DETECTED"}, {11, "EXIT"}, {13, "DETECTED"}, {15, "REENTRY"}}));
+    EXPECT_EQ(walk.events,
+              (Events{{5, "DETECTED"}, {11, "EXIT"}, {13, "DETECTED"}, {15, "REENTRY"}}));
     for (int n : {0, 1, 2, 3, 4, 11, 12})
         EXPECT_EQ(walk.labels[n], "outside") << n;
     for (int n : {5, 6, 7, 8, 9, 10, 16, 17, 18, 19, 20, 21, 22})
@@ -81,7 +84,8 @@ TEST(PerfGraph, D10_ALoopInALoop)
 TEST(PerfGraph, D6_AnotherWayInALoopIsNoLoop)
 {
     Walk walk("1 2 3 1 2 1 3 2 3 1");
-    EXPECT_EQ(walk.events, (Events{{3, "DETECTED"}, {5, "CHANGED"}, {6, "CHANGED"}, {7, "CHANGED"}}));
+    EXPECT_EQ(walk.events,
+              (Events{{3, "DETECTED"}, {5, "CHANGED"}, {6, "CHANGED"}, {7, "CHANGED"}}));
     EXPECT_EQ(walk.labels[5], "1");
     EXPECT_EQ(walk.labels[6], "1");
 }

@@ -17,8 +17,8 @@ void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns)
 
 /* ---- iterations ---- */
 
-/* The iteration of this head is over, and so are those of the loops inside, which the program has left: what is
- * pending there is this one's. */
+/* The iteration of this head is over, and so are those of the loops inside, which the program has
+ * left: what is pending there is this one's. */
 static void collect_inner(struct perf_measure *measure, uint16_t head)
 {
     const struct perf_graph *graph = &measure->graph;
@@ -103,7 +103,8 @@ static void stop(struct perf_measure *measure)
 static uint32_t choose_every(const struct perf_measure *measure, const struct perf_times *elastic)
 {
     uint64_t cost_ns = measure->closed_calls * measure->call_cost_ns;
-    uint64_t every = elastic->loop_ns ? (COST_SHARE * cost_ns + elastic->loop_ns - 1) / elastic->loop_ns : 1;
+    uint64_t every =
+        elastic->loop_ns ? (COST_SHARE * cost_ns + elastic->loop_ns - 1) / elastic->loop_ns : 1;
 
     return every < 1 ? 1 : every > PERF_EVERY_MAX ? PERF_EVERY_MAX : (uint32_t) every;
 }

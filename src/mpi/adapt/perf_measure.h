@@ -1,18 +1,20 @@
 /*
- * Times in the loops of a program, and MPI's share of them: durations of iterations, and of the calls in them.
+ * Times in the loops of a program, and MPI's share of them: durations of iterations, and of the
+ * calls in them.
  *
- * An iteration lies between two visits of a loop's head of which the second comes from inside the loop; an arrival
- * from outside only starts one.  loop_ns is the sum over closed iterations, and mpi_ns what calls took in these same
- * iterations; both include the loops inside.  (Of mpi_ns without them the sum over a loop and those inside would be
- * more than was measured of the loop: inner loops are known earlier, and close iterations in outer ones that never
- * close.)
+ * An iteration lies between two visits of a loop's head of which the second comes from inside the
+ * loop; an arrival from outside only starts one.  loop_ns is the sum over closed iterations, and
+ * mpi_ns what calls took in these same iterations; both include the loops inside.  (Of mpi_ns
+ * without them the sum over a loop and those inside would be more than was measured of the loop:
+ * inner loops are known earlier, and close iterations in outer ones that never close.)
  *
- * Sampling: the loop that contains MPI_Probe_adapt, the elastic loop, has the probe as its head.  At each probe it is
- * decided whether the coming iteration is measured: while loops are being detected, and until 3 iterations are closed
- * after the last change, all; then one in `every`, so that measuring costs at most 1/200 of the time.
- * SPEC-performance V1-V7.
+ * Sampling: the loop that contains MPI_Probe_adapt, the elastic loop, has the probe as its head.
+ * At each probe it is decided whether the coming iteration is measured: while loops are being
+ * detected, and until 3 iterations are closed after the last change, all; then one in `every`, so
+ * that measuring costs at most 1/200 of the time.  SPEC-performance V1-V7.
  *
- * Like the graph one flat object, pure: times come from the caller, in nanoseconds of one clock, never 0.
+ * Like the graph one flat object, pure: times come from the caller, in nanoseconds of one clock,
+ * never 0.
  */
 
 #ifndef PERF_MEASURE_H_INCLUDED
@@ -26,7 +28,8 @@
 struct perf_times {
     uint64_t iterations, loop_ns, mpi_ns;       /* of closed iterations */
     uint64_t start;             /* of the iteration under way; 0: none that could be closed */
-    uint64_t pending_ns;        /* in calls since then, but for the iterations under way of loops inside */
+    /* in calls since then, but for the iterations under way of loops inside */
+    uint64_t pending_ns;
 };
 
 struct perf_measure {
@@ -36,7 +39,8 @@ struct perf_measure {
     uint32_t decided;           /* iterations closed since the last change of the structure */
     uint32_t structure;         /* of the graph, at the last measured probe */
     uint32_t call_cost_ns;      /* what measuring a call takes */
-    uint64_t calls, closed_calls;       /* in the iteration of the elastic loop under way, in the closed ones */
+    /* in the iteration of the elastic loop under way, in the closed ones */
+    uint64_t calls, closed_calls;
     uint64_t entered;           /* when the present call began */
     struct perf_times times[PERF_LOOPS_MAX];    /* by number of the loop */
     struct perf_graph graph;
@@ -53,9 +57,10 @@ void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns);
 /* A step has led to a node of a loop at this time. */
 void perf_measure_arrive(struct perf_measure *measure, const struct perf_step *step, uint64_t now);
 
-/* Around each MPI call while `measuring`: the second for calls that are no steps of the program but take time. */
-static inline struct perf_step perf_measure_enter(struct perf_measure *measure, uint64_t key, enum perf_kind kind,
-                                                  uint64_t now)
+/* Around each MPI call while `measuring`: the second for calls that are no steps of the program but
+ * take time. */
+static inline struct perf_step perf_measure_enter(struct perf_measure *measure, uint64_t key,
+                                                  enum perf_kind kind, uint64_t now)
 {
     struct perf_step step = perf_graph_visit(&measure->graph, key, kind);
 
@@ -86,11 +91,12 @@ static inline void perf_measure_leave(struct perf_measure *measure, uint64_t now
  * `measuring` reports whether the coming iteration is measured. */
 struct perf_step perf_measure_probe(struct perf_measure *measure, uint64_t entered, uint64_t now);
 
-/* Whether the probe that has just answered FALSE need not be reported: the clock is not even read. */
+/* Whether the probe that has just answered FALSE need not be reported: the clock is not even
+ * read. */
 bool perf_measure_skip(struct perf_measure *measure);
 
-/* A probe has answered TRUE: measures nothing until the next FALSE, and discards what was measured, but not the
- * loops. */
+/* A probe has answered TRUE: measures nothing until the next FALSE, and discards what was measured,
+ * but not the loops. */
 void perf_measure_suspend(struct perf_measure *measure);
 
 /* Number of the elastic loop, or PERF_NONE. */

@@ -102,7 +102,8 @@ TEST(PerfMeasure, V2_V3_ALoopInside)
         program.call(2, 10);
         program.probe();
     }
-    /* 3 of the 4 visits of its head come from inside, in the first iteration, before it was known, 2 */
+    /* 3 of the 4 visits of its head come from inside, in the first iteration, before it was known,
+     * 2 */
     const perf_times *inner = program.loop_of(1);
     ASSERT_NE(inner, nullptr);
     EXPECT_EQ(inner->iterations, 2u + 5 * 3);
@@ -114,7 +115,8 @@ TEST(PerfMeasure, V2_V3_ALoopInside)
 
 TEST(PerfMeasure, V5_OneIterationInAsManyAsTheCostAllows)
 {
-    Measured program(10);       /* 2 calls and the probe in 100 ns at 10 ns each, 1/200 allowed: one in 60 */
+    /* 2 calls and the probe in 100 ns at 10 ns each, 1/200 allowed: one in 60 */
+    Measured program(10);
     program.probe(0);
     int measured = 0;
     for (int i = 0; i < 4 + 60 * 5; i++) {

@@ -40,13 +40,14 @@ void perf_pack(const struct perf_measure *measure, struct pmi_adapt_graph *packe
 
     packed->summary = (struct pmi_adapt_graph_summary) {
         .structure = graph->structure,.nodes = graph->nodes,.loops = graph->loops,
-        .flags = graph->full ? PMI_ADAPT_GRAPH_FULL : 0,.every = measure->every,.steps = graph->steps
+        .flags = graph->full ? PMI_ADAPT_GRAPH_FULL : 0,.every = measure->every,
+            .steps = graph->steps
     };
     for (uint16_t i = 0; i < graph->nodes; i++) {
         const struct perf_node *node = &graph->node[i];
         packed->node[i] = (struct pmi_adapt_graph_node) {
-            .id = node->id,.kind = node->kind,.head = link_of(node->head),.tail = link_of(node->tail),
-            .outer = link_of(node->outer)
+            .id = node->id,.kind = node->kind,.head = link_of(node->head),
+                .tail = link_of(node->tail), .outer = link_of(node->outer)
         };
         packed->reentries[i] = as_far_as_it_fits(node->reentries);
     }

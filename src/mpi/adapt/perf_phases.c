@@ -125,7 +125,8 @@ void perf_phases_pack(const struct perf_phases *phases, struct pmi_adapt_graph *
         const struct perf_phase *phase = &phases->phase[i];
         struct pmi_adapt_graph_loop *loop = &packed->loop[i];
         packed->node[i] = (struct pmi_adapt_graph_node) {
-            .id = phase->id,.kind = phase->elastic ? PERF_KIND_ELASTIC_PHASE : PERF_KIND_RIGID_PHASE,
+            .id = phase->id,.kind = phase->elastic ? PERF_KIND_ELASTIC_PHASE
+                : PERF_KIND_RIGID_PHASE,
             .head = PMI_ADAPT_GRAPH_NONE,.tail = i,.outer = PMI_ADAPT_GRAPH_NONE
         };
         packed->reentries[i] = 0;
@@ -137,6 +138,7 @@ void perf_phases_pack(const struct perf_phases *phases, struct pmi_adapt_graph *
         every = phase->elastic && phase->every > every ? phase->every : every;
     }
     packed->summary = (struct pmi_adapt_graph_summary) {
-        .structure = count,.hash = hash_structure(phases),.nodes = count,.loops = count,.every = every
+        .structure = count,.hash = hash_structure(phases),.nodes = count,.loops = count,
+            .every = every
     };
 }

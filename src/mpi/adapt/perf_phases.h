@@ -1,13 +1,15 @@
 /*
- * The durations of loops in a program that reports its own position (mpi_epop.h), and which part of that is MPI's.
+ * The durations of loops in a program that reports its own position (mpi_epop.h), and which part of
+ * that is MPI's.
  *
- * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is made in.  An
- * iteration lasts from its mark to the next one, of whatever loop; one in which the world was changed is not
- * measured, nor is a phase that runs once.  Each loop is sampled as the elastic loop of perf_measure.h: all
- * its iterations until 3 are closed, then one in `every`, so that measuring costs at most 1/200 of its time.  SPEC-epop
- * M2 to M4, SPEC-performance V2 to V7.
+ * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is
+ * made in.  An iteration lasts from its mark to the next one, of whatever loop; one in which the
+ * world was changed is not measured, nor is a phase that runs once.  Each loop is sampled as the
+ * elastic loop of perf_measure.h: all its iterations until 3 are closed, then one in `every`, so
+ * that measuring costs at most 1/200 of its time.  SPEC-epop M2 to M4, SPEC-performance V2 to V7.
  *
- * Like perf_measure.h one flat object, pure: times come from the caller, in nanoseconds of one clock, never 0.
+ * Like perf_measure.h one flat object, pure: times come from the caller, in nanoseconds of one
+ * clock, never 0.
  */
 
 #ifndef PERF_PHASES_H_INCLUDED
@@ -44,11 +46,12 @@ struct perf_phases {
 /* The caller has filled `count` and of each phase id, element, elastic, once and name. */
 void perf_phases_init(struct perf_phases *phases, uint32_t call_cost_ns);
 
-/* An iteration of `phase` begins, or (PERF_NO_PHASE) none: now.  `measure` false: it is not to be measured.
- * Returns whether an iteration has been closed. */
+/* An iteration of `phase` begins, or (PERF_NO_PHASE) none: now.  `measure` false: it is not to be
+ * measured.  Returns whether an iteration has been closed. */
 bool perf_phases_mark(struct perf_phases *phases, int phase, bool measure, uint64_t now);
 
-/* Whether the next mark of this phase changes nothing but the count of what is left out: the clock is not even read. */
+/* Whether the next mark of this phase changes nothing but the count of what is left out: the clock
+ * is not even read. */
 static inline bool perf_phases_skip(struct perf_phases *phases, int next)
 {
     if (phases->measuring || next == PERF_NO_PHASE)

@@ -1,6 +1,6 @@
 /*
- * The process' side of the adapt board (pmi_adapt.h): mapping it, and the one-way messages to the node daemon.
- * SPEC I3.
+ * The process' side of the adapt board (pmi_adapt.h): mapping it, and the one-way messages to the
+ * node daemon. SPEC I3.
  */
 
 #include "connect_board.h"
@@ -13,7 +13,8 @@
 
 struct MPIR_Board MPIR_Board = {.fd = -1 };
 
-/* The number after "name=" in the environment variable's text; -1 where it is missing or too large. */
+/* The number after "name=" in the environment variable's text; -1 where it is missing or too
+ * large. */
 static long env_field(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -34,7 +35,8 @@ bool MPIR_Board_joins(unsigned *uid)
     long number = text ? env_field(text, "uid") : -1;
 
     *uid = (unsigned) MPL_MAX(number, 0);
-    return number >= 0 && env_field(text, "version") == PMI_ADAPT_VERSION && env_field(text, "epoch") > 0;
+    return number >= 0 && env_field(text, "version") == PMI_ADAPT_VERSION &&
+        env_field(text, "epoch") > 0;
 }
 
 bool MPIR_Board_is_created(void)

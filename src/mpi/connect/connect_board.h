@@ -1,6 +1,7 @@
 /*
- * The ties of this process to the job that it was started in: the adapt board (pmi_adapt.h), which it shares with the
- * node daemon, and the lines to that.  Adaptations, sessions and process requests all use it; it knows none of them.
+ * The ties of this process to the job that it was started in: the adapt board (pmi_adapt.h), which
+ * it shares with the node daemon, and the lines to that.  Adaptations, sessions and process
+ * requests all use it; it knows none of them.
  *
  * Owned by whichever thread holds the library's critical section.
  */
@@ -23,9 +24,11 @@ extern struct MPIR_Board {
     unsigned uid;
     unsigned join_epoch;        /* 0: process of the launch */
     int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
-    bool created;               /* joining only: by MPIX_Comm_modify, in the world when MPI_Init returns */
+    /* joining only: by MPIX_Comm_modify, in the world when MPI_Init returns */
+    bool created;
 
-    bool changes_by_sets;       /* this process has requested changes through process sets, or was started by one */
+    /* this process has requested changes through process sets, or was started by one */
+    bool changes_by_sets;
 } MPIR_Board;
 
 /* ---- connect_board.c ---- */
@@ -33,7 +36,8 @@ extern struct MPIR_Board {
  * for this process, nothing happens. */
 void MPIR_Board_open(void);
 void MPIR_Board_close(void);
-/* Whether this process was started by an addition, and its number in the job, before anything is initialised. */
+/* Whether this process was started by an addition, and its number in the job, before anything is
+ * initialised. */
 bool MPIR_Board_joins(unsigned *uid);
 /* Whether MPIX_Comm_modify creates this process, before anything is initialised. */
 bool MPIR_Board_is_created(void);
@@ -43,10 +47,11 @@ int MPIR_Board_is_ours(void);
 int MPIR_Board_notify_proxy(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
 
 /* ---- connect_replies.c ---- */
-/* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.
- * NULL: there is none. */
+/* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays
+ * mapped from then on.  NULL: there is none. */
 uint32_t *MPIR_Board_answered(void);
-/* The slot's entries for texts of process sets; NULL before the first call of the function above. */
+/* The slot's entries for texts of process sets; NULL before the first call of the function
+ * above. */
 struct pmi_adapt_bcast *MPIR_Board_bcasts(void);
 /* Of this process' slot, PMI_SET_CREATIONS_MAX; NULL: there is no board. */
 uint64_t *MPIR_Board_creations(void);
@@ -54,7 +59,8 @@ uint64_t *MPIR_Board_creations(void);
 const struct pmi_adapt_control *MPIR_Board_words(void);
 /* The slot's entries for answers; NULL before the first call of that function. */
 struct pmi_adapt_answer *MPIR_Board_answers(void);
-/* Waits until that differs from seen, for a moment in which others get the processor; then makes progress. */
+/* Waits until that differs from seen, for a moment in which others get the processor; then makes
+ * progress. */
 int MPIR_Board_spin_for_answer(const uint32_t * answered, uint32_t seen);
 /* Sleeps until that differs from seen, for at most some milliseconds; then makes progress. */
 int MPIR_Board_await_answer(const uint32_t * answered, uint32_t seen);

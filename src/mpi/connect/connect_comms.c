@@ -1,6 +1,6 @@
 /*
- * See connect_comms.h.  With per-VCI locks communicators may be created concurrently, so the list has the lock of the
- * handle pools.
+ * See connect_comms.h.  With per-VCI locks communicators may be created concurrently, so the list
+ * has the lock of the handle pools.
  */
 
 #include "connect_comms.h"
@@ -10,7 +10,8 @@ MPIR_Comm *MPIR_Live_comms;
 
 static bool end_registered;
 
-/* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised again. */
+/* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised
+ * again. */
 static int remove_all_comms(void *unused)
 {
     MPIR_Live_comms = NULL;

@@ -1,6 +1,7 @@
 /*
- * The live communicators of this process, in the order of creation, without builtin ones and without those that live
- * with another one.  Adaptations, sessions and connections to other jobs go through this list.
+ * The live communicators of this process, in the order of creation, without builtin ones and
+ * without those that live with another one.  Adaptations, sessions and connections to other jobs go
+ * through this list.
  */
 
 #ifndef CONNECT_COMMS_H_INCLUDED

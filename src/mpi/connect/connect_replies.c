@@ -1,6 +1,7 @@
 /*
- * Waiting for answers of the node daemon (pmi_adapt_set.h), also in programs that do not adapt: these give back the
- * board but for what has the count of answers, which stays mapped from the first question on.
+ * Waiting for answers of the node daemon (pmi_adapt_set.h), also in programs that do not adapt:
+ * these give back the board but for what has the count of answers, which stays mapped from the
+ * first question on.
  */
 
 #include "connect_board.h"
@@ -11,9 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Others may have to do with this process before there is an answer: it makes progress so often at least. */
+/* Others may have to do with this process before there is an answer: it makes progress so often at
+ * least. */
 #define WAIT_MS 5
-/* An answer takes two processes of the process manager a processor: who sleeps at once costs a wake-up more. */
+/* An answer takes two processes of the process manager a processor: who sleeps at once costs a
+ * wake-up more. */
 #define SPIN_US 200
 
 /* The part of the board that stays mapped in a program that does not adapt. */
@@ -36,21 +39,24 @@ static struct pmi_adapt_bcast *own_bcasts(void)
 {
     char *board = (char *) MPIR_Board.control;
 
-    return (struct pmi_adapt_bcast *) (board + MPIR_Board.control->bcasts_offset) + own_slot() * PMI_SET_BCASTS_MAX;
+    return (struct pmi_adapt_bcast *) (board + MPIR_Board.control->bcasts_offset) +
+        own_slot() * PMI_SET_BCASTS_MAX;
 }
 
 static struct pmi_adapt_answer *own_answers(void)
 {
     char *board = (char *) MPIR_Board.control;
 
-    return (struct pmi_adapt_answer *) (board + MPIR_Board.control->answers_offset) + own_slot() * PMI_SET_ANSWERS;
+    return (struct pmi_adapt_answer *) (board + MPIR_Board.control->answers_offset) +
+        own_slot() * PMI_SET_ANSWERS;
 }
 
 static uint64_t *own_creations(void)
 {
     char *board = (char *) MPIR_Board.control;
 
-    return (uint64_t *) (board + MPIR_Board.control->creations_offset) + own_slot() * PMI_SET_CREATIONS_MAX;
+    return (uint64_t *) (board + MPIR_Board.control->creations_offset) +
+        own_slot() * PMI_SET_CREATIONS_MAX;
 }
 
 uint32_t *MPIR_Board_answered(void)

@@ -1,10 +1,10 @@
 /*
  * See mpir_external32.h.
  *
- * Data pass through a chunk, in which their basic elements follow each other.  The engine that packs messages
- * moves them between the memory and the chunk, whatever the gaps; from there they are converted in the order of the
- * type's signature.  All sizes are those of basic elements, never extents.  There is no state, and any thread may call
- * the functions.
+ * Data pass through a chunk, in which their basic elements follow each other.  The engine that
+ * packs messages moves them between the memory and the chunk, whatever the gaps; from there they
+ * are converted in the order of the type's signature.  All sizes are those of basic elements, never
+ * extents.  There is no state, and any thread may call the functions.
  */
 
 #include "mpiimpl.h"
@@ -20,14 +20,15 @@ struct conversion {
     MPI_Aint count;
     MPI_Datatype type;
     char *chunk;
-    MPI_Aint chunk_bytes, begin, end;   /* from begin to end: what is to be converted, or to be moved into the memory */
+    /* from begin to end: what is to be converted, or to be moved into the memory */
+    MPI_Aint chunk_bytes, begin, end;
     MPI_Aint moved;             /* bytes between the memory and the chunk */
     char *external;
     MPI_Aint left;              /* external bytes */
     bool is_over;               /* they hold no further element */
 };
 
-/* ---- basic elements -------------------------------------------------------------------------------------------- */
+/* ---- basic elements -------------------------------------------------------------------------- */
 
 static MPI_Aint native_size(MPI_Datatype type)
 {
@@ -47,19 +48,21 @@ static MPI_Aint external_size(MPI_Datatype basic)
 
 static bool is_complex(MPI_Datatype basic)
 {
-    return basic == MPI_COMPLEX || basic == MPI_DOUBLE_COMPLEX || MPII_Typerep_basic_type_is_complex(basic);
+    return basic == MPI_COMPLEX || basic == MPI_DOUBLE_COMPLEX ||
+        MPII_Typerep_basic_type_is_complex(basic);
 }
 
 static bool is_long_double(MPI_Datatype basic)
 {
-    return basic == MPI_LONG_DOUBLE || basic == MPI_C_LONG_DOUBLE_COMPLEX || basic == MPI_CXX_LONG_DOUBLE_COMPLEX;
+    return basic == MPI_LONG_DOUBLE || basic == MPI_C_LONG_DOUBLE_COMPLEX ||
+        basic == MPI_CXX_LONG_DOUBLE_COMPLEX;
 }
 
 /* Types of integers whose size may differ. */
 static bool is_integer(MPI_Datatype basic)
 {
-    return basic == MPI_LONG || basic == MPI_UNSIGNED_LONG || basic == MPI_WCHAR || basic == MPI_INTEGER ||
-        basic == MPI_LOGICAL;
+    return basic == MPI_LONG || basic == MPI_UNSIGNED_LONG || basic == MPI_WCHAR ||
+        basic == MPI_INTEGER || basic == MPI_LOGICAL;
 }
 
 #define SWAP_EACH(c_type, convert)                                      \
@@ -89,7 +92,8 @@ static void swap(char *to, const char *from, MPI_Aint n, MPI_Aint size)
 }
 
 /* Of integers in the external order the upper bytes are dropped, or those of the sign are added. */
-static void resize(unsigned char *to, MPI_Aint to_size, const unsigned char *from, MPI_Aint from_size, bool is_signed)
+static void resize(unsigned char *to, MPI_Aint to_size, const unsigned char *from,
+                   MPI_Aint from_size, bool is_signed)
 {
     const MPI_Aint common = MPL_MIN(to_size, from_size);
 
@@ -97,7 +101,8 @@ static void resize(unsigned char *to, MPI_Aint to_size, const unsigned char *fro
     memcpy(to + to_size - common, from + from_size - common, (size_t) common);
 }
 
-static void convert_integer(const struct conversion *c, MPI_Datatype basic, char *native, char *external)
+static void convert_integer(const struct conversion *c, MPI_Datatype basic, char *native,
+                            char *external)
 {
     const bool is_signed = !MPII_Typerep_basic_type_is_unsigned(basic);
     const MPI_Aint size = native_size(basic), bytes = external_size(basic);
@@ -142,9 +147,11 @@ static int convert_some(const struct conversion *c, MPI_Datatype basic, MPI_Aint
 
     if (is_long_double(basic)) {
         for (MPI_Aint i = 0; i < n * parts; i++)
-            convert_long_double(c, native + i * (MPI_Aint) sizeof(long double), c->external + i * 16);
+            convert_long_double(c, native + i * (MPI_Aint) sizeof(long double),
+                                c->external + i * 16);
     } else if (size == bytes) {
-        swap(c->packs ? c->external : native, c->packs ? native : c->external, n * parts, size / parts);
+        swap(c->packs ? c->external : native, c->packs ? native : c->external, n * parts,
+             size / parts);
     } else {
         MPIR_ERR_CHKANDJUMP(!is_integer(basic), mpi_errno, MPI_ERR_TYPE, "**dtype");
         for (MPI_Aint i = 0; i < n; i++)
@@ -157,7 +164,7 @@ static int convert_some(const struct conversion *c, MPI_Datatype basic, MPI_Aint
     goto fn_exit;
 }
 
-/* ---- the chunk ------------------------------------------------------------------------------------------------- */
+/* ---- the chunk ------------------------------------------------------------------------------- */
 
 static int fill(struct conversion *c)
 {
@@ -167,8 +174,9 @@ static int fill(struct conversion *c)
     c->end -= c->begin;
     memmove(c->chunk, c->chunk + c->begin, (size_t) c->end);
     c->begin = 0;
-    mpi_errno = MPIR_Typerep_pack(c->memory, c->count, c->type, c->moved, c->chunk + c->end, c->chunk_bytes - c->end,
-                                  &bytes);
+    mpi_errno =
+        MPIR_Typerep_pack(c->memory, c->count, c->type, c->moved, c->chunk + c->end,
+                          c->chunk_bytes - c->end, &bytes);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(bytes == 0, mpi_errno, MPI_ERR_INTERN, "**intern");
     c->moved += bytes;
@@ -185,7 +193,8 @@ static int empty(struct conversion *c)
     int mpi_errno = MPI_SUCCESS;
     MPI_Aint bytes;
 
-    mpi_errno = MPIR_Typerep_unpack(c->chunk, c->end, c->memory, c->count, c->type, c->moved, &bytes);
+    mpi_errno =
+        MPIR_Typerep_unpack(c->chunk, c->end, c->memory, c->count, c->type, c->moved, &bytes);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(bytes == 0, mpi_errno, MPI_ERR_INTERN, "**intern");
     c->moved += bytes;
@@ -198,7 +207,7 @@ static int empty(struct conversion *c)
     goto fn_exit;
 }
 
-/* ---- the signature --------------------------------------------------------------------------------------------- */
+/* ---- the signature --------------------------------------------------------------------------- */
 
 /* Also of types that stand for a basic one, such as those of MPI_Type_create_f90_real. */
 static MPI_Datatype basic_type(MPI_Datatype type)
@@ -231,7 +240,9 @@ static int convert_basic(struct conversion *c, MPI_Datatype basic, MPI_Count n)
     int mpi_errno = MPI_SUCCESS;
 
     while (n > 0 && mpi_errno == MPI_SUCCESS) {
-        MPI_Aint some = MPL_MIN((c->packs ? c->end - c->begin : c->chunk_bytes - c->end) / size, c->left / bytes);
+        MPI_Aint some =
+            MPL_MIN((c->packs ? c->end - c->begin : c->chunk_bytes - c->end) / size,
+                    c->left / bytes);
         some = MPL_MIN(some, n);
         c->is_over = c->left < bytes;
         if (c->is_over)
@@ -263,7 +274,8 @@ static int convert(struct conversion *c, MPI_Datatype type, MPI_Count n)
         return convert(c, member.type, n * member.count);
     }
     for (MPI_Count k = 0; k < n; k++)
-        for (MPI_Aint i = 0; MPIR_Type_get_member(type, i, &member) && !mpi_errno && !c->is_over; i++)
+        for (MPI_Aint i = 0; MPIR_Type_get_member(type, i, &member) && !mpi_errno && !c->is_over;
+             i++)
             mpi_errno = convert(c, member.type, member.count);
     return mpi_errno;
 }
@@ -291,17 +303,19 @@ static int convert_all(struct conversion *c)
 
 int MPIR_External32_pack(const void *from, MPI_Aint count, MPI_Datatype type, void *to)
 {
-    struct conversion c = {.packs = true,.memory = (void *) from,.count = count,.type = type,.external = to,
+    struct conversion c = {.packs = true,.memory = (void *) from,.count = count,.type = type,
+                           .external = to,
         .left = count * MPIR_External32_bytes(type)
     };
 
     return convert_all(&c);
 }
 
-int MPIR_External32_unpack(const void *from, MPI_Aint bytes, void *to, MPI_Aint count, MPI_Datatype type,
-                           MPI_Aint * native)
+int MPIR_External32_unpack(const void *from, MPI_Aint bytes, void *to, MPI_Aint count,
+                           MPI_Datatype type, MPI_Aint * native)
 {
-    struct conversion c = {.memory = to,.count = count,.type = type,.external = (void *) from,.left = bytes };
+    struct conversion c = {.memory = to,.count = count,.type = type,.external = (void *) from,
+                           .left = bytes };
     int mpi_errno = convert_all(&c);
 
     if (native)

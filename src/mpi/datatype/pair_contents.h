@@ -1,6 +1,6 @@
 /*
- * Predefined pairs (MPI_DOUBLE_INT and its like) are structs to code that takes datatypes apart: those with gaps are
- * datatype objects, and such code expects an object to have contents.
+ * Predefined pairs (MPI_DOUBLE_INT and its like) are structs to code that takes datatypes apart:
+ * those with gaps are datatype objects, and such code expects an object to have contents.
  */
 
 #ifndef PAIR_CONTENTS_H_INCLUDED
@@ -20,8 +20,8 @@ static inline int MPIR_Pairtype_set_contents(MPI_Datatype type, MPIR_Datatype * 
         members[0] = MPI_SHORT;
     else if (type == MPI_LONG_DOUBLE_INT)
         members[0] = MPI_LONG_DOUBLE;
-    return MPIR_Datatype_set_contents(pair, MPI_COMBINER_STRUCT, 3, 2, 0, 2, count_and_lengths, displacements, NULL,
-                                      members);
+    return MPIR_Datatype_set_contents(pair, MPI_COMBINER_STRUCT, 3, 2, 0, 2, count_and_lengths,
+                                      displacements, NULL, members);
 }
 
 #endif /* PAIR_CONTENTS_H_INCLUDED */

@@ -2,9 +2,9 @@
  * Elements and bytes of datatypes: how many basic elements a number of received bytes is
  * (MPI_Get_elements), and how many bytes a number of basic elements has (MPI_Status_set_elements).
  *
- * A datatype stands for a sequence of basic elements, which repeats with each copy of the type.  Both
- * functions take whole copies at once, and descend into the constructor only where the last copy ends.
- * They have no state, and any thread may call them.
+ * A datatype stands for a sequence of basic elements, which repeats with each copy of the type.
+ * Both functions take whole copies at once, and descend into the constructor only where the last
+ * copy ends.  They have no state, and any thread may call them.
  */
 
 #include "type_members.h"

@@ -1,8 +1,9 @@
 /*
  * From a connection between two ranks 0 to an intercommunicator.  DN2, DN4.
  *
- * The sides exchange their context ids and addresses on the connection; each makes its half, and notifies the other
- * one when all its processes have.  A side that has ended is the end of the connection, so nobody waits for it.
+ * The sides exchange their context ids and addresses on the connection; each makes its half, and
+ * notifies the other one when all its processes have.  A side that has ended is the end of the
+ * connection, so nobody waits for it.
  */
 
 #include "dynproc_lines.h"
@@ -31,7 +32,8 @@ static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynpr
     for (int i = 0; i < one->size; a += one->address_sizes[i++]) {
         const char *b = other->addresses;
         for (int j = 0; j < other->size; b += other->address_sizes[j++]) {
-            if (one->address_sizes[i] == other->address_sizes[j] && !memcmp(a, b, (size_t) one->address_sizes[i]))
+            if (one->address_sizes[i] == other->address_sizes[j] &&
+                !memcmp(a, b, (size_t) one->address_sizes[i]))
                 return true;
         }
     }
@@ -44,10 +46,13 @@ int MPIR_Dynproc_gather_bcs(MPIR_Comm * comm, int root, struct MPIR_Dynproc_line
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     struct MPIR_Dynproc_bc mine;
 
-    *bcs = comm->rank == root ? MPL_malloc(sizeof(mine) * (size_t) comm->local_size, MPL_MEM_OTHER) : NULL;
+    *bcs =
+        comm->rank == root ? MPL_malloc(sizeof(mine) * (size_t) comm->local_size,
+                                        MPL_MEM_OTHER) : NULL;
     MPIR_Assertp(*bcs || comm->rank != root);
     MPIR_Dynproc_lines_listen(lines, &mine);
-    return MPIR_Gather(&mine, sizeof(mine), MPI_BYTE, *bcs, sizeof(mine), MPI_BYTE, root, comm, &errflag);
+    return MPIR_Gather(&mine, sizeof(mine), MPI_BYTE, *bcs, sizeof(mine), MPI_BYTE, root, comm,
+                       &errflag);
 }
 
 static void discard(struct MPIR_Dynproc_attach *attach)
@@ -101,7 +106,8 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
         }
     }
     MPIR_ERR_CHKANDJUMP(state == MPIR_DYNPROC_BROKEN, mpi_errno, MPI_ERR_PORT, "**dynproclost");
-    MPIR_ERR_CHKANDJUMP(overlap(&mine, &attach->other), mpi_errno, MPI_ERR_COMM, "**dynprocoverlap");
+    MPIR_ERR_CHKANDJUMP(overlap(&mine, &attach->other), mpi_errno, MPI_ERR_COMM,
+                        "**dynprocoverlap");
     attach->link = link;
 
   fn_exit:
@@ -135,15 +141,20 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
         other->bytes = head[3];
         other->address_sizes = MPL_malloc(sizeof(int) * (size_t) other->size, MPL_MEM_OTHER);
         other->addresses = MPL_malloc((size_t) other->bytes, MPL_MEM_OTHER);
-        other->bcs = head[4] ? MPL_malloc(sizeof(other->bcs[0]) * (size_t) other->size, MPL_MEM_OTHER) : NULL;
+        other->bcs =
+            head[4] ? MPL_malloc(sizeof(other->bcs[0]) * (size_t) other->size,
+                                 MPL_MEM_OTHER) : NULL;
         MPIR_Assertp(other->address_sizes && other->addresses && (other->bcs || !head[4]));
     }
     if (attach->comm->local_size > 1) {
-        mpi_errno = MPIR_Bcast(other->address_sizes, other->size, MPI_INT, 0, attach->comm, &errflag);
+        mpi_errno =
+            MPIR_Bcast(other->address_sizes, other->size, MPI_INT, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Bcast(other->addresses, other->bytes, MPI_BYTE, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Bcast(other->bcs, head[4] * (MPI_Aint) other->size, MPI_BYTE, 0, attach->comm, &errflag);
+        mpi_errno =
+            MPIR_Bcast(other->bcs, head[4] * (MPI_Aint) other->size, MPI_BYTE, 0, attach->comm,
+                       &errflag);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -174,14 +185,16 @@ static int await_other(struct MPIR_Dynproc_attach *attach, bool *lives)
     goto fn_exit;
 }
 
-/* Nobody sends to a process that does not have the sender's address yet: the network cannot identify the sender then
- * (with libfabric's sockets provider for as long as nothing is sent back), and gives what comes to any receive of its
- * tag.  The clients' processes have their lines by then, as a rule, so that none of the server's waits for those.  A
- * side that ends meanwhile is an error of what is done with the intercommunicator. */
+/* Nobody sends to a process that does not have the sender's address yet: the network cannot
+ * identify the sender then (with libfabric's sockets provider for as long as nothing is sent back),
+ * and gives what comes to any receive of its tag.  The clients' processes have their lines by then,
+ * as a rule, so that none of the server's waits for those.  A side that ends meanwhile is an error
+ * of what is done with the intercommunicator. */
 static int assemble(struct MPIR_Dynproc_attach *attach, int error, bool *lives)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, reported[2] = { MPI_SUCCESS, true };
+    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, reported[2] =
+        { MPI_SUCCESS, true };
 
     *lives = true;
     mpi_errno = MPIR_Reduce(&mine, &reported[0], 1, MPI_INT, MPI_MAX, 0, attach->comm, &errflag);
@@ -232,8 +245,10 @@ static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newco
     bool is_made = false, lives = true;
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Dynproc_intercomm(attach->comm, attach->is_server, attach->context_id, other->context_id,
-                                       other->size, other->address_sizes, other->addresses, newcomm);
+    mpi_errno =
+        MPID_Dynproc_intercomm(attach->comm, attach->is_server, attach->context_id,
+                               other->context_id, other->size, other->address_sizes,
+                               other->addresses, newcomm);
     is_made = mpi_errno == MPI_SUCCESS;
     MPIR_Dynproc_is_connecting(true);
     if (is_made)
@@ -260,8 +275,8 @@ static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newco
     goto fn_exit;
 }
 
-int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_rendezvous * rendezvous,
-                        const char *name,
+int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role,
+                        MPIR_Dynproc_rendezvous * rendezvous, const char *name,
                         MPIR_Comm ** newcomm)
 {
     struct MPIR_Dynproc_attach attach;
@@ -278,7 +293,7 @@ int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynp
     goto fn_exit;
 }
 
-/* ---- MPIX_Remote_attach ---------------------------------------------------------------------------------------- */
+/* ---- MPIX_Remote_attach ---------------------------------------------------------------------- */
 
 /* The same one on all processes: if one of them has none, or another one, none of them goes on. */
 static int agree(MPIR_Comm * comm, const struct MPIR_Dynproc_request *request)
@@ -297,8 +312,8 @@ static int agree(MPIR_Comm * comm, const struct MPIR_Dynproc_request *request)
     }
     mpi_errno = MPIR_Allreduce(mine, all, 5, MPI_INT, MPI_MAX, comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(all[0] || all[1] != -all[2] || all[3] != -all[4], mpi_errno, MPI_ERR_REQUEST,
-                        "**dynprocrequest");
+    MPIR_ERR_CHKANDJUMP(all[0] || all[1] != -all[2] ||
+                        all[3] != -all[4], mpi_errno, MPI_ERR_REQUEST, "**dynprocrequest");
 
   fn_exit:
     return mpi_errno;
@@ -314,13 +329,15 @@ int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPI
 
     MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
     MPIR_ERR_CHKANDJUMP1(n != 1, mpi_errno, MPI_ERR_ARG, "**dynprocone", "**dynprocone %d", n);
-    MPIR_ERR_CHKANDJUMP1(!requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    MPIR_ERR_CHKANDJUMP1(!requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "array_of_requests");
     request = MPIR_Dynproc_request_of(requests[0]);
     if (request && (request->comm != comm || request->state != MPIR_DYNPROC_TAKEN))
         request = NULL;
     mpi_errno = agree(comm, request);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = begin(comm, request->is_server ? MPIR_DYNPROC_SERVER : MPIR_DYNPROC_CLIENT, &attach);
+    mpi_errno =
+        begin(comm, request->is_server ? MPIR_DYNPROC_SERVER : MPIR_DYNPROC_CLIENT, &attach);
     MPIR_ERR_CHECK(mpi_errno);
     if (comm->rank == 0)
         mpi_errno = MPIR_Dynproc_attach_exchange(&attach, request->link);

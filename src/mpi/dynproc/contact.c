@@ -1,8 +1,8 @@
 /*
  * Contact requests, and MPIX_Client_connect. DN2, DN3, DN5.
  *
- * Rank 0 connects and sends its hello at once; then it waits, for the server's verdict. If the connection ends before,
- * or nobody listens, it tries again, until the time is over.
+ * Rank 0 connects and sends its hello at once; then it waits, for the server's verdict. If the
+ * connection ends before, or nobody listens, it tries again, until the time is over.
  */
 
 #include "dynproc_events.h"
@@ -46,7 +46,8 @@ static int copy_key(struct contact *contact, const struct MPIR_Dynproc_key *key)
     MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
     MPIR_ERR_CHKANDJUMP1(n > MPIR_DYNPROC_KEY, mpi_errno, MPI_ERR_ARG, "**dynprockeylength",
                          "**dynprockeylength %d", n);
-    MPIR_ERR_CHKANDJUMP1(n > 0 && !key->is, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "key");
+    MPIR_ERR_CHKANDJUMP1(n > 0 &&
+                         !key->is, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "key");
     contact->key_bytes = n;
     if (n > 0)
         memcpy(contact->key, key->is, (size_t) n);
@@ -82,7 +83,7 @@ static int new_contact(const char *name, const struct MPIR_Dynproc_key *key, str
     goto fn_exit;
 }
 
-/* ---- one step -------------------------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------- */
 
 static void try_later(struct contact *contact, const char *why)
 {
@@ -90,7 +91,8 @@ static void try_later(struct contact *contact, const char *why)
     contact->link = NULL;
     contact->again_at = MPIR_Dynproc_now() + contact->again_after;
     contact->again_after = MPL_MIN(2 * contact->again_after,
-                                   contact->endpoint.by_service ? AGAIN_MOST_BY_SERVICE : AGAIN_MOST);
+                                   contact->endpoint.
+                                   by_service ? AGAIN_MOST_BY_SERVICE : AGAIN_MOST);
     if (why)
         snprintf(contact->why, sizeof(contact->why), "%s", why);
 }
@@ -104,7 +106,8 @@ static enum MPIR_Dynproc_found find_way(struct contact *contact)
     if (found == MPIR_DYNPROC_LOOKS)
         return found;
     contact->way_since = MPIR_Dynproc_now();
-    if (found == MPIR_DYNPROC_FOUND && !MPIR_Dynproc_read_way(text, contact->way++, &contact->endpoint))
+    if (found == MPIR_DYNPROC_FOUND &&
+        !MPIR_Dynproc_read_way(text, contact->way++, &contact->endpoint))
         found = MPIR_DYNPROC_NOBODY;
     return found;
 }
@@ -123,7 +126,8 @@ static void try_now(struct contact *contact)
 {
     struct MPIR_Dynproc_hello hello = { contact->endpoint.name, contact->key, contact->key_bytes };
 
-    enum MPIR_Dynproc_found found = contact->endpoint.by_service ? find_way(contact) : MPIR_DYNPROC_FOUND;
+    enum MPIR_Dynproc_found found =
+        contact->endpoint.by_service ? find_way(contact) : MPIR_DYNPROC_FOUND;
 
     if (found == MPIR_DYNPROC_LOOKS)
         return;
@@ -132,16 +136,19 @@ static void try_now(struct contact *contact)
         try_later(contact, NULL);
         return;
     }
-    int fd = socket(contact->endpoint.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd =
+        socket(contact->endpoint.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) {
         try_later(contact, strerror(errno));
         return;
     }
-    bool failed = connect(fd, (struct sockaddr *) &contact->endpoint.address, contact->endpoint.address_bytes) != 0 &&
-        errno != EINPROGRESS;
+    bool failed =
+        connect(fd, (struct sockaddr *) &contact->endpoint.address,
+                contact->endpoint.address_bytes) != 0 && errno != EINPROGRESS;
     /* a queue that is full (EAGAIN) is that of a server */
-    contact->nobody = failed && !contact->endpoint.on_network && (errno == ENOENT || errno == ECONNREFUSED);
+    contact->nobody = failed && !contact->endpoint.on_network && (errno == ENOENT ||
+                                                                  errno == ECONNREFUSED);
     if (failed) {
         try_later(contact, strerror(errno));
         close(fd);
@@ -168,10 +175,12 @@ static int too_late(const struct contact *contact)
     int mpi_errno = MPI_SUCCESS;
 
     if (contact->nobody)
-        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NAME, "**dynprocnobody", "**dynprocnobody %s", contact->endpoint.name);
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NAME, "**dynprocnobody", "**dynprocnobody %s",
+                      contact->endpoint.name);
     else
-        MPIR_ERR_SET2(mpi_errno, MPI_ERR_PORT, "**dynprocaway", "**dynprocaway %s %s", contact->endpoint.name,
-                      contact->link || !contact->why[0] ? "it is busy" : contact->why);
+        MPIR_ERR_SET2(mpi_errno, MPI_ERR_PORT, "**dynprocaway", "**dynprocaway %s %s",
+                      contact->endpoint.name, contact->link ||
+                      !contact->why[0] ? "it is busy" : contact->why);
     return mpi_errno;
 }
 
@@ -195,13 +204,14 @@ static bool step(struct contact *contact, int *error)
         try_later(contact, "none of its addresses can be reached");
     if (state == MPIR_DYNPROC_BROKEN)
         try_later(contact, contact->endpoint.on_network ?
-                  "it is not there, has ended, or has another secret (MPIEXEC_SECRET_FILE)" : "it has ended");
+                  "it is not there, has ended, or has another secret (MPIEXEC_SECRET_FILE)" :
+                  "it has ended");
     if (is_over(contact))
         *error = too_late(contact);
     return *error != MPI_SUCCESS;
 }
 
-/* ---- MPIX_Client_connect --------------------------------------------------------------------------------------- */
+/* ---- MPIX_Client_connect --------------------------------------------------------------------- */
 
 static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
 {
@@ -235,7 +245,7 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
     return MPIR_Dynproc_attach(comm, MPIR_DYNPROC_CLIENT, connect_one, name, newcomm);
 }
 
-/* ---- MPIX_Icontact --------------------------------------------------------------------------------------------- */
+/* ---- MPIX_Icontact --------------------------------------------------------------------------- */
 
 /* Rank 0. */
 static void decide(struct contact *contact, enum MPIR_Dynproc_state state, int error)
@@ -275,13 +285,14 @@ bool MPIR_Dynproc_poll_contacts(void)
 /* The others. */
 static void apply(void *owner, const struct MPIR_Dynproc_event *event)
 {
-    enum MPIR_Dynproc_state state = event ? (enum MPIR_Dynproc_state) event->state : MPIR_DYNPROC_FAILED;
+    enum MPIR_Dynproc_state state =
+        event ? (enum MPIR_Dynproc_state) event->state : MPIR_DYNPROC_FAILED;
 
     MPIR_Dynproc_request_end(owner, state, MPIR_Dynproc_event_error(event));
 }
 
-static int start_contact(const char *name, const struct MPIR_Dynproc_key *key, struct MPIR_Dynproc_request *request,
-                         struct MPIR_Dynproc_events *events)
+static int start_contact(const char *name, const struct MPIR_Dynproc_key *key,
+                         struct MPIR_Dynproc_request *request, struct MPIR_Dynproc_events *events)
 {
     int mpi_errno = MPI_SUCCESS;
     struct contact *contact;
@@ -303,7 +314,8 @@ static int start_contact(const char *name, const struct MPIR_Dynproc_key *key, s
     goto fn_exit;
 }
 
-int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const struct MPIR_Dynproc_key *key, MPI_Request * handle)
+int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const struct MPIR_Dynproc_key *key,
+                       MPI_Request * handle)
 {
     int mpi_errno = MPI_SUCCESS, tag;
     struct MPIR_Dynproc_request *request = NULL;

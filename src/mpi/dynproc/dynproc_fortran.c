@@ -1,4 +1,5 @@
-/* See mpir_dynproc_fortran.h.  The arguments are checked in C; here are only the checks for the copy. */
+/* See mpir_dynproc_fortran.h.  The arguments are checked in C; here are only the checks for the
+ * copy. */
 
 #include "dynproc.h"
 #include "mpii_fortlogical.h"
@@ -28,9 +29,9 @@ static bool is_root(MPI_Comm comm, int root)
 }
 
 /* On other processes than the root the arrays need not be there. */
-int MPIR_Spawn_fortran(MPI_Comm oldcomm, int root, const char *arch_type, int count, const char *array_of_names,
-                       const char *executable, const char *argvector, int flag, MPI_Comm * newcomm,
-                       int array_of_names_len, int argvector_len)
+int MPIR_Spawn_fortran(MPI_Comm oldcomm, int root, const char *arch_type, int count,
+                       const char *array_of_names, const char *executable, const char *argvector,
+                       int flag, MPI_Comm * newcomm, int array_of_names_len, int argvector_len)
 {
     char **names = NULL, **arguments = NULL;
     int error = MPI_SUCCESS;
@@ -41,8 +42,9 @@ int MPIR_Spawn_fortran(MPI_Comm oldcomm, int root, const char *arch_type, int co
             error = copy_arguments(argvector, argvector_len, &arguments);
     }
     if (!error)
-        error = PMPIX_Spawn(oldcomm, root, arch_type, count, (const char *const *) names, executable, arguments, flag,
-                            newcomm);
+        error =
+            PMPIX_Spawn(oldcomm, root, arch_type, count, (const char *const *) names, executable,
+                        arguments, flag, newcomm);
     MPL_free(names);
     MPL_free(arguments);
     return error;
@@ -50,17 +52,21 @@ int MPIR_Spawn_fortran(MPI_Comm oldcomm, int root, const char *arch_type, int co
 
 int MPIR_Iallocate_fortran(int num_requested, const char *global_js_dep_string,
                            const char *array_of_local_js_dep_strings, const char *arch_type,
-                           const char *array_of_nodenames, int hardness, MPI_Request array_of_requests[],
-                           int array_of_local_js_dep_strings_len, int array_of_nodenames_len)
+                           const char *array_of_nodenames, int hardness,
+                           MPI_Request array_of_requests[], int array_of_local_js_dep_strings_len,
+                           int array_of_nodenames_len)
 {
     char **locals = NULL, **hosts = NULL;
-    int error = copy(array_of_local_js_dep_strings, num_requested, array_of_local_js_dep_strings_len, &locals);
+    int error =
+        copy(array_of_local_js_dep_strings, num_requested, array_of_local_js_dep_strings_len,
+             &locals);
 
     if (!error)
         error = copy(array_of_nodenames, num_requested, array_of_nodenames_len, &hosts);
     if (!error)
-        error = PMPIX_Iallocate(num_requested, global_js_dep_string, (const char *const *) locals, arch_type,
-                                (const char *const *) hosts, hardness, array_of_requests);
+        error =
+            PMPIX_Iallocate(num_requested, global_js_dep_string, (const char *const *) locals,
+                            arch_type, (const char *const *) hosts, hardness, array_of_requests);
     MPL_free(locals);
     MPL_free(hosts);
     return error;
@@ -87,14 +93,16 @@ int MPIR_Dynproc_call_fortran_key(const void *key, int key_bytes, void *extra_st
 }
 
 /* The value of extra_state counts, as in other functions of Fortran's that are called back. */
-int MPIR_Iaccept_keyed_fortran(MPI_Comm comm, const char *name, MPIX_Key_function * validate, void *extra_state,
-                               int num_requests, MPI_Request array_of_requests[])
+int MPIR_Iaccept_keyed_fortran(MPI_Comm comm, const char *name, MPIX_Key_function * validate,
+                               void *extra_state, int num_requests, MPI_Request array_of_requests[])
 {
     /* by void (*)(void), which converts to any function without a warning */
     struct MPIR_Dynproc_key_fortran fortran = {
-        .function = (void (*)(const void *, MPI_Fint *, MPI_Aint *, MPI_Fint *)) (void (*)(void)) validate,
+        .function = (void (*)(const void *, MPI_Fint *, MPI_Aint *,
+                              MPI_Fint *)) (void (*)(void)) validate,
         .extra_state = *(MPI_Aint *) extra_state
     };
 
-    return PMPIX_Iaccept_keyed(comm, name, MPIR_Dynproc_call_fortran_key, &fortran, num_requests, array_of_requests);
+    return PMPIX_Iaccept_keyed(comm, name, MPIR_Dynproc_call_fortran_key, &fortran, num_requests,
+                               array_of_requests);
 }

@@ -1,15 +1,17 @@
 /*
- * Lines: connections between single processes of two sides, on which nothing is sent but a farewell.  DN4.
+ * Lines: connections between single processes of two sides, on which nothing is sent but a
+ * farewell.  DN4.
  *
- * A process that ends breaks its lines, in any state, whatever the processes at their other ends do.  The
- * sizes of the sides alone decide which processes have a line with each other: of the side that has more, rank k with
- * the other side's rank k and, round that, k + 1.  So each process has one, no process has more than its share, and a
- * process that breaks its own when one of them breaks notifies all processes of both sides in the end.
+ * A process that ends breaks its lines, in any state, whatever the processes at their other ends
+ * do.  The sizes of the sides alone decide which processes have a line with each other: of the side
+ * that has more, rank k with the other side's rank k and, round that, k + 1.  So each process has
+ * one, no process has more than its share, and a process that breaks its own when one of them
+ * breaks notifies all processes of both sides in the end.
  *
- * The side of the server listens, or that of the parents: each process has a port for all its connections.  Its
- * business card, the addresses, a secret and the number of the connection, comes to the other side in
- * SIDE (dynproc_link.h).  There each process connects, as a client does; its hello has the number and its rank.  A
- * descriptor for each line, and one that listens.
+ * The side of the server listens, or that of the parents: each process has a port for all its
+ * connections.  Its business card, the addresses, a secret and the number of the connection, comes
+ * to the other side in SIDE (dynproc_link.h).  There each process connects, as a client does; its
+ * hello has the number and its rank.  A descriptor for each line, and one that listens.
  */
 
 #ifndef LINES_H_INCLUDED
@@ -31,10 +33,10 @@ struct MPIR_Dynproc_lines {
 struct MPIR_Dynproc_lines *MPIR_Dynproc_lines_new(void);
 /* This process listens for them.  Its business card is empty if it cannot: there are none then. */
 void MPIR_Dynproc_lines_listen(struct MPIR_Dynproc_lines *lines, struct MPIR_Dynproc_bc *bc);
-/* Begins to make all lines of this process, or all but that between the ranks 0.  bcs: of the other side's
- * processes; NULL: this one listens.  Lines that cannot be made are omitted. */
-void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm * comm, bool have_first,
-                             const struct MPIR_Dynproc_bc bcs[]);
+/* Begins to make all lines of this process, or all but that between the ranks 0.  bcs: of the other
+ * side's processes; NULL: this one listens.  Lines that cannot be made are omitted. */
+void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm * comm,
+                             bool have_first, const struct MPIR_Dynproc_bc bcs[]);
 /* One that is there.  The descriptor is taken over. */
 void MPIR_Dynproc_lines_add(struct MPIR_Dynproc_lines *lines, int fd);
 /* The descriptor to wait on: an answer to a line that connects, or -1. */

@@ -3,12 +3,13 @@
  *
  *   client  HELLO    the name, a key or none, a number used once
  *   server  VERDICT  TAKEN, or KEY (not welcome), another number used once
- *   both    SIDE     the context id, the addresses of the processes, and the server's business cards
- *                    (dynproc_lines.h), when the side is requested to attach
+ *   both    SIDE     the context id, the addresses of the processes, and the server's business
+ *                    cards (dynproc_lines.h), when the side is requested to attach
  *   both    READY    all processes of the side have the addresses of the other one's
  *
- * Each is sealed with the endpoint's secret, SIDE and READY also with both numbers.  A connection that ends, or on
- * which something else is sent, is broken.  Nothing here waits.  All numbers are big-endian.
+ * Each is sealed with the endpoint's secret, SIDE and READY also with both numbers.  A connection
+ * that ends, or on which something else is sent, is broken.  Nothing here waits.  All numbers are
+ * big-endian.
  */
 
 #ifndef LINK_H_INCLUDED
@@ -58,7 +59,8 @@ struct MPIR_Dynproc_bc {
 struct MPIR_Dynproc_side {
     uint32_t context_id;
     int size;                   /* processes */
-    struct MPIR_Dynproc_bc *bcs;        /* of all processes, of the side that listens for lines; else NULL */
+    /* of all processes, of the side that listens for lines; else NULL */
+    struct MPIR_Dynproc_bc *bcs;
     int *address_sizes;
     char *addresses;
     int bytes;                  /* of all addresses */
@@ -77,7 +79,8 @@ int MPIR_Dynproc_link_leave(struct MPIR_Dynproc_link *link);
 bool MPIR_Dynproc_link_lives(struct MPIR_Dynproc_link *link);
 
 /* Client. */
-bool MPIR_Dynproc_send_hello(struct MPIR_Dynproc_link *link, const struct MPIR_Dynproc_hello *hello);
+bool MPIR_Dynproc_send_hello(struct MPIR_Dynproc_link *link,
+                             const struct MPIR_Dynproc_hello *hello);
 enum MPIR_Dynproc_link_state MPIR_Dynproc_read_verdict(struct MPIR_Dynproc_link *link,
                                                        enum MPIR_Dynproc_verdict *verdict);
 /* Server.  The hello points into the connection. */
@@ -85,11 +88,13 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
                                                      struct MPIR_Dynproc_hello *hello, char name[]);
 bool MPIR_Dynproc_send_verdict(struct MPIR_Dynproc_link *link, enum MPIR_Dynproc_verdict verdict);
 /* Both. */
-bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side);
+bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server,
+                            const struct MPIR_Dynproc_side *side);
 /* MORE also while the own side is not sent whole. */
 enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *link, bool is_server,
                                                     struct MPIR_Dynproc_side *side);
 bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server);
-enum MPIR_Dynproc_link_state MPIR_Dynproc_read_ready(struct MPIR_Dynproc_link *link, bool is_server);
+enum MPIR_Dynproc_link_state MPIR_Dynproc_read_ready(struct MPIR_Dynproc_link *link,
+                                                     bool is_server);
 
 #endif /* LINK_H_INCLUDED */

@@ -1,10 +1,12 @@
 /*
  * Names of servers, and where they are.  DN1, DN6.
  *
- *   HOST:PORT   a TCP socket of the server's rank 0, which runs on HOST; client and server know the user's secret
- *   other       in a job of elasticd a TCP socket, of which elasticd knows (name_service.c); else a Unix socket in the
- *               user's private directory of this host, which nobody else can read.  The listening process has the
- *               name; a socket on which nobody listens any more is of a process that has ended
+ *   HOST:PORT   a TCP socket of the server's rank 0, which runs on HOST; client and server know the
+ *               user's secret
+ *   other       in a job of elasticd a TCP socket, of which elasticd knows (name_service.c); else a
+ *               Unix socket in the user's private directory of this host, which nobody else can
+ *               read.  The listening process has the name; a socket on which nobody listens any
+ *               more is of a process that has ended
  *
  * A name that is reserved for a job has a file beside it that its process has locked.
  */
@@ -23,7 +25,8 @@
 
 struct MPIR_Dynproc_endpoint {
     bool on_network;
-    bool by_service;            /* on the network as well, and elasticd knows where (name_service.c) */
+    /* on the network as well, and elasticd knows where (name_service.c) */
+    bool by_service;
     char name[MPIR_DYNPROC_NAME + 1];
     char host[MPIR_DYNPROC_NAME + 1];   /* on the network */
     int port;
@@ -36,13 +39,14 @@ struct MPIR_Dynproc_endpoint {
 /* Where a server of this name is or would be.  Resolves HOST, which may take a while. */
 int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint);
 
-/* name_listen.c.  A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The port, if any will do,
- * is set. */
+/* name_listen.c.  A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The
+ * port, if any will do, is set. */
 int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd);
 void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd);
 
-/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user.  The process makes progress, and
- * its other threads go on, while one of these waits for the reply; not in a hook of progress. */
+/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user.  The process
+ * makes progress, and its other threads go on, while one of these waits for the reply; not in a
+ * hook of progress. */
 bool MPIR_Dynproc_has_name_service(void);
 /* False: somebody else has the name. */
 bool MPIR_Dynproc_publish(const char *name, const char *text);
@@ -55,7 +59,8 @@ bool MPIR_Dynproc_reserve(const char *name);
 void MPIR_Dynproc_withdraw(const char *name);
 void MPIR_Dynproc_end_reservation(const char *name);
 
-/* Also in a hook: a lookup in steps.  While it LOOKS the owner calls it again, or has it forgotten. */
+/* Also in a hook: a lookup in steps.  While it LOOKS the owner calls it again, or has it
+ * forgotten. */
 enum MPIR_Dynproc_found { MPIR_DYNPROC_LOOKS, MPIR_DYNPROC_FOUND, MPIR_DYNPROC_NOBODY };
 enum MPIR_Dynproc_found MPIR_Dynproc_step_lookup(const void *owner, const char *name, char *text);
 void MPIR_Dynproc_forget_lookup(const void *owner);
@@ -64,12 +69,13 @@ void MPIR_Dynproc_forget_lookup(const void *owner);
 void MPIR_Dynproc_release_names(void);
 /* Whether a process of another job, which lives, has reserved the name. */
 bool MPIR_Dynproc_is_reserved(const struct MPIR_Dynproc_endpoint *endpoint);
-/* For this job; false: somebody else has it, or `why` it failed.  The directory is locked by the caller. */
+/* For this job; false: somebody else has it, or `why` it failed.  The directory is locked by the
+ * caller. */
 bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, char *why);
 bool MPIR_Dynproc_reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoint);
 
-/* name_directory.c: the user's private directory of this host, and its lock, which is taken for moments only.  False:
- * there is none, and `why`. */
+/* name_directory.c: the user's private directory of this host, and its lock, which is taken for
+ * moments only.  False: there is none, and `why`. */
 bool MPIR_Dynproc_private_directory(char *path, size_t bytes, char *why);
 /* The path of the name's socket. */
 bool MPIR_Dynproc_find_in_directory(struct MPIR_Dynproc_endpoint *endpoint, char *why);

@@ -1,9 +1,11 @@
 /*
- * A name that this process listens for, and the clients that have come and wait there. DN2, DN6, DN7.
+ * A name that this process listens for, and the clients that have come and wait there. DN2, DN6,
+ * DN7.
  *
- * A client has 2 seconds to send a hello; at most 64 at a time are served, and when there are more the one that has
- * sent nothing for the longest time is closed (a client comes again). At most 256 clients wait here, first come first
- * served; further ones wait in the system's queue. So memory is bounded whoever comes, and nobody is waited for.
+ * A client has 2 seconds to send a hello; at most 64 at a time are served, and when there are more
+ * the one that has sent nothing for the longest time is closed (a client comes again). At most 256
+ * clients wait here, first come first served; further ones wait in the system's queue. So memory is
+ * bounded whoever comes, and nobody is waited for.
  */
 
 #ifndef SERVICE_H_INCLUDED
@@ -19,7 +21,8 @@ struct MPIR_Dynproc_service {
     char name[MPIR_DYNPROC_NAME + 1];   /* as it was given */
     bool is_registered;         /* elasticd knows it */
     int fd;
-    bool takes_exited;          /* clients that have exited since their hello, too: it is that of lines (lines.c) */
+    /* clients that have exited since their hello, too: it is that of lines (lines.c) */
+    bool takes_exited;
     int n_silent, n_waiting;
     struct MPIR_Dynproc_link *silent, *waiting; /* the oldest one first */
     struct MPIR_Dynproc_call *calls;    /* port requests, the oldest one first */
@@ -31,17 +34,21 @@ extern struct MPIR_Dynproc_service *MPIR_Dynproc_services;
 /* The service of this name, which is made if need be. */
 int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **service);
 /* A service at this endpoint, which nobody else finds. */
-int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint, struct MPIR_Dynproc_service **service);
+int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint,
+                            struct MPIR_Dynproc_service **service);
 void MPIR_Dynproc_service_close(struct MPIR_Dynproc_service *service);
 /* Lets clients in.  Does not wait. */
 void MPIR_Dynproc_service_poll(struct MPIR_Dynproc_service *service);
-/* The next client that lives and is welcome (NULL: everybody is), which has been notified; or NULL. */
-struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service, MPIX_Key_function * welcome,
-                                                    void *extra_state);
+/* The next client that lives and is welcome (NULL: everybody is), which has been notified; or
+ * NULL. */
+struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service,
+                                                    MPIX_Key_function * welcome, void *extra_state);
 
 /* parent.c: a service that the processes of one MPIX_Comm_parent_create find by this text. */
-int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT]);
-/* The connections to one listener by such a text: one to each of its addresses, until one of them is taken. */
+int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service,
+                               char text[MPIR_DYNPROC_PARENT]);
+/* The connections to one listener by such a text: one to each of its addresses, until one of them
+ * is taken. */
 #define MPIR_DYNPROC_ADDRESSES 10       /* of a host, so that the text fits in a port name */
 struct MPIR_Dynproc_ways {
     int n;

@@ -27,12 +27,12 @@ static struct MPIR_Dynproc_events *all;
 
 static bool await(struct MPIR_Dynproc_events *events)
 {
-    return MPIC_Irecv(&events->event, INTS, MPI_INT, (events->comm->rank - 1) / CHILDREN, events->tag, events->comm,
-                      &events->receive) == MPI_SUCCESS;
+    return MPIC_Irecv(&events->event, INTS, MPI_INT, (events->comm->rank - 1) / CHILDREN,
+                      events->tag, events->comm, &events->receive) == MPI_SUCCESS;
 }
 
-int MPIR_Dynproc_events_open(MPIR_Comm * comm, int tag, int n, MPIR_Dynproc_apply * apply, void *owner,
-                             struct MPIR_Dynproc_events **opened)
+int MPIR_Dynproc_events_open(MPIR_Comm * comm, int tag, int n, MPIR_Dynproc_apply * apply,
+                             void *owner, struct MPIR_Dynproc_events **opened)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_events *events = MPL_calloc(1, sizeof(*events), MPL_MEM_OTHER);
@@ -70,8 +70,8 @@ static void pass_on(struct MPIR_Dynproc_events *events, const struct MPIR_Dynpro
     for (int i = 0; i < CHILDREN; i++) {
         int child = CHILDREN * events->comm->rank + 1 + i;
         if (child < events->comm->local_size &&
-            MPIC_Isend(&sent->event, INTS, MPI_INT, child, events->tag, events->comm, &sent->requests[i],
-                       &errflag) != MPI_SUCCESS)
+            MPIC_Isend(&sent->event, INTS, MPI_INT, child, events->tag, events->comm,
+                       &sent->requests[i], &errflag) != MPI_SUCCESS)
             sent->requests[i] = NULL;
     }
     sent->next = events->sent;
@@ -79,7 +79,8 @@ static void pass_on(struct MPIR_Dynproc_events *events, const struct MPIR_Dynpro
     events->left--;
 }
 
-void MPIR_Dynproc_events_send(struct MPIR_Dynproc_events *events, int index, enum MPIR_Dynproc_state state, int error)
+void MPIR_Dynproc_events_send(struct MPIR_Dynproc_events *events, int index,
+                              enum MPIR_Dynproc_state state, int error)
 {
     const struct MPIR_Dynproc_event event = { index, state, MPIR_ERR_GET_CLASS(error) };
 
@@ -91,7 +92,8 @@ int MPIR_Dynproc_event_error(const struct MPIR_Dynproc_event *event)
 {
     if (!event)
         return MPIR_Dynproc_error_elsewhere(MPI_ERR_OTHER);
-    return event->state == MPIR_DYNPROC_FAILED ? MPIR_Dynproc_error_elsewhere(event->error_class) : MPI_SUCCESS;
+    return event->state == MPIR_DYNPROC_FAILED ? MPIR_Dynproc_error_elsewhere(event->error_class)
+        : MPI_SUCCESS;
 }
 
 static bool is_under_way(struct sent *sent)

@@ -32,7 +32,7 @@ static struct MPIR_Dynproc_line *awaited;
 static char where[MPIR_DYNPROC_PARENT]; /* who listens is found */
 static int epoll_fd = -1;
 
-/* ---- each line ------------------------------------------------------------------------------------------------- */
+/* ---- each line ------------------------------------------------------------------------------- */
 
 struct MPIR_Dynproc_lines *MPIR_Dynproc_lines_new(void)
 {
@@ -61,7 +61,8 @@ static struct MPIR_Dynproc_line *new_line(struct MPIR_Dynproc_lines *all, enum l
 
 static void await_no_more(struct MPIR_Dynproc_line *line)
 {
-    for (struct MPIR_Dynproc_line ** cursor = &awaited; *cursor; cursor = &(*cursor)->next_awaited) {
+    for (struct MPIR_Dynproc_line ** cursor = &awaited; *cursor;
+         cursor = &(*cursor)->next_awaited) {
         if (*cursor == line) {
             *cursor = line->next_awaited;
             break;
@@ -71,7 +72,8 @@ static void await_no_more(struct MPIR_Dynproc_line *line)
 
 static void drop(struct MPIR_Dynproc_line *line, bool with_farewell)
 {
-    for (struct MPIR_Dynproc_line ** cursor = &line->all->first; *cursor; cursor = &(*cursor)->next) {
+    for (struct MPIR_Dynproc_line ** cursor = &line->all->first; *cursor;
+         cursor = &(*cursor)->next) {
         if (*cursor == line) {
             *cursor = line->next;
             break;
@@ -108,7 +110,8 @@ static void open_line(struct MPIR_Dynproc_line *line, int fd)
     MPIR_Dynproc_free_ways(&line->ways);
     if (epoll_fd < 0)
         epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    /* a process that cannot watch it reports that, or the other side would believe that this one has ended */
+    /* a process that cannot watch it reports that, or the other side would believe that this one
+     * has ended */
     if (fd >= 0 && (!is_affordable(fd) || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0))
         drop(line, true);
 }
@@ -143,14 +146,15 @@ void MPIR_Dynproc_lines_free(struct MPIR_Dynproc_lines *lines, bool with_farewel
 }
 
 /* The line that a hello belongs to, at the listening process. */
-static void write_key(unsigned char key[KEY_BYTES], const unsigned char number[MPIR_DYNPROC_NUMBER], int rank)
+static void write_key(unsigned char key[KEY_BYTES], const unsigned char number[MPIR_DYNPROC_NUMBER],
+                      int rank)
 {
     memcpy(key, number, MPIR_DYNPROC_NUMBER);
     for (int i = 0; i < 4; i++)
         key[MPIR_DYNPROC_NUMBER + i] = (unsigned char) ((unsigned) rank >> (24 - 8 * i));
 }
 
-/* ---- who listens ----------------------------------------------------------------------------------------------- */
+/* ---- who listens ----------------------------------------------------------------------------- */
 
 /* NULL: nobody does, or not any more since MPI_Finalize. */
 static struct MPIR_Dynproc_service *listener(void)
@@ -182,7 +186,8 @@ static bool can_listen(void)
 void MPIR_Dynproc_lines_listen(struct MPIR_Dynproc_lines *lines, struct MPIR_Dynproc_bc *bc)
 {
     memset(bc, 0, sizeof(*bc));
-    if (!can_listen() || getrandom(lines->number, sizeof(lines->number), 0) != sizeof(lines->number))
+    if (!can_listen() ||
+        getrandom(lines->number, sizeof(lines->number), 0) != sizeof(lines->number))
         return;
     memcpy(bc->where, where, sizeof(where));
     memcpy(bc->number, lines->number, sizeof(lines->number));
@@ -220,7 +225,7 @@ static void await(struct MPIR_Dynproc_lines *lines, int peer)
         write_key(line->key, lines->number, peer);
 }
 
-/* ---- who connects ---------------------------------------------------------------------------------------------- */
+/* ---- who connects ---------------------------------------------------------------------------- */
 
 static void come(struct MPIR_Dynproc_lines *lines, int rank, const struct MPIR_Dynproc_bc *bc)
 {
@@ -241,8 +246,8 @@ static void come(struct MPIR_Dynproc_lines *lines, int rank, const struct MPIR_D
     };
 }
 
-/* A process that was there and does not listen any more has ended; a process that has never come so far is not
- * notified. */
+/* A process that was there and does not listen any more has ended; a process that has never come so
+ * far is not notified. */
 static void arrive(struct MPIR_Dynproc_line *line)
 {
     struct MPIR_Dynproc_link *link = MPIR_Dynproc_take_way(&line->ways);
@@ -253,7 +258,8 @@ static void arrive(struct MPIR_Dynproc_line *line)
     } else if (line->ways.refused_at > 0) {
         if (now - line->ways.refused_at > REFUSED_SECONDS)
             drop(line, true);
-    } else if (now - (lived_at > 0 ? lived_at : line->since) > (lived_at > 0 ? LOST_SECONDS : ABSENT_SECONDS)) {
+    } else if (now - (lived_at > 0 ? lived_at : line->since) >
+               (lived_at > 0 ? LOST_SECONDS : ABSENT_SECONDS)) {
         line->all->is_broken = line->all->is_broken || lived_at > 0;
         drop(line, true);
     }
@@ -272,17 +278,18 @@ int MPIR_Dynproc_lines_fd(const struct MPIR_Dynproc_lines *lines)
 
 void MPIR_Dynproc_lines_go_on(struct MPIR_Dynproc_lines *lines)
 {
-    for (struct MPIR_Dynproc_line * line = lines->making ? lines->first : NULL, *next; line; line = next) {
+    for (struct MPIR_Dynproc_line * line = lines->making ? lines->first : NULL, *next; line;
+         line = next) {
         next = line->next;
         if (line->state == COMING)
             arrive(line);
     }
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 
-void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm * comm, bool have_first,
-                             const struct MPIR_Dynproc_bc bcs[])
+void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm * comm,
+                             bool have_first, const struct MPIR_Dynproc_bc bcs[])
 {
     const int here = comm->local_size, there = comm->remote_size;
     const int larger = MPL_MAX(here, there), smaller = MPL_MIN(here, there);
@@ -290,7 +297,8 @@ void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm *
 
     for (int k = 0; k < larger; k++) {
         for (int more = 0; more < MPL_MIN(smaller, 2); more++) {
-            int other = (k + more) % smaller, own = is_larger ? k : other, peer = is_larger ? other : k;
+            int other = (k + more) % smaller, own = is_larger ? k : other, peer =
+                is_larger ? other : k;
             if (own != comm->rank || (have_first && own == 0 && peer == 0))
                 continue;
             if (bcs)

@@ -16,7 +16,7 @@
 #define READY_HEAD 4
 #define READY_BYTES (READY_HEAD + MPIR_DYNPROC_SEAL)
 
-/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void put(unsigned char *to, uint32_t number, int bytes)
 {
@@ -89,7 +89,8 @@ void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link)
 
 static bool is_for_later(void)
 {
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN || errno == EINPROGRESS;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ||
+        errno == EINPROGRESS;
 }
 
 bool MPIR_Dynproc_link_lives(struct MPIR_Dynproc_link *link)
@@ -141,7 +142,8 @@ static enum MPIR_Dynproc_link_state fill(struct MPIR_Dynproc_link *link, size_t 
         link->in_capacity = wanted;
     }
     while (link->in_bytes < wanted) {
-        ssize_t n = recv(link->fd, link->in + link->in_bytes, wanted - link->in_bytes, MSG_DONTWAIT);
+        ssize_t n =
+            recv(link->fd, link->in + link->in_bytes, wanted - link->in_bytes, MSG_DONTWAIT);
         if (n < 0 && is_for_later())
             return MPIR_DYNPROC_MORE;
         if (n <= 0)
@@ -164,11 +166,12 @@ static bool is_sealed(const struct MPIR_Dynproc_link *link, size_t bytes)
     return MPIR_Dynproc_same(seal, link->in + bytes, sizeof(seal));
 }
 
-/* ---- HELLO ----------------------------------------------------------------------------------------------------- */
+/* ---- HELLO ----------------------------------------------------------------------------------- */
 
 bool MPIR_Dynproc_send_hello(struct MPIR_Dynproc_link *link, const struct MPIR_Dynproc_hello *hello)
 {
-    size_t name_bytes = strlen(hello->name), key_bytes = hello->key_bytes > 0 ? (size_t) hello->key_bytes : 0;
+    size_t name_bytes = strlen(hello->name), key_bytes =
+        hello->key_bytes > 0 ? (size_t) hello->key_bytes : 0;
     size_t bytes = HELLO_HEAD + name_bytes + key_bytes;
     unsigned char *message = add(link, bytes + MPIR_DYNPROC_SEAL);
 
@@ -196,8 +199,9 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
         return state;
     size_t name_bytes = get(link->in + 6, 2), key_bytes = get(link->in + 8, 2);
     size_t bytes = HELLO_HEAD + name_bytes + key_bytes;
-    if (!begins(link, "EMDH") || link->in[4] != LINK_VERSION || link->in[5] > 1 || (!link->in[5] && key_bytes) ||
-        name_bytes < 1 || name_bytes > MPIR_DYNPROC_NAME || key_bytes > MPIR_DYNPROC_KEY)
+    if (!begins(link, "EMDH") || link->in[4] != LINK_VERSION || link->in[5] > 1 ||
+        (!link->in[5] && key_bytes) || name_bytes < 1 || name_bytes > MPIR_DYNPROC_NAME ||
+        key_bytes > MPIR_DYNPROC_KEY)
         return MPIR_DYNPROC_BROKEN;
     state = fill(link, bytes + MPIR_DYNPROC_SEAL);
     if (state != MPIR_DYNPROC_DONE)
@@ -213,10 +217,11 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
     return MPIR_DYNPROC_DONE;
 }
 
-/* ---- VERDICT --------------------------------------------------------------------------------------------------- */
+/* ---- VERDICT --------------------------------------------------------------------------------- */
 
 /* Sealed together with the number of the client, which shows that it is an answer to this hello. */
-static void seal_verdict(const struct MPIR_Dynproc_link *link, const unsigned char *message, unsigned char *seal)
+static void seal_verdict(const struct MPIR_Dynproc_link *link, const unsigned char *message,
+                         unsigned char *seal)
 {
     unsigned char all[VERDICT_HEAD + MPIR_DYNPROC_ONCE];
 
@@ -257,11 +262,11 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_verdict(struct MPIR_Dynproc_link 
     return MPIR_DYNPROC_DONE;
 }
 
-/* ---- SIDE ------------------------------------------------------------------------------------------------------ */
+/* ---- SIDE ------------------------------------------------------------------------------------ */
 
 /* Sealed with a secret of this connection and direction. */
-static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server, const unsigned char *message, size_t bytes,
-                      unsigned char *seal)
+static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server,
+                      const unsigned char *message, size_t bytes, unsigned char *seal)
 {
     unsigned char once[2 * MPIR_DYNPROC_ONCE + 1], secret[MPIR_DYNPROC_SEAL];
 
@@ -272,7 +277,8 @@ static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server, cons
     MPIR_Dynproc_seal(secret, message, bytes, seal);
 }
 
-bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side)
+bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server,
+                            const struct MPIR_Dynproc_side *side)
 {
     size_t bc_bytes = side->bcs ? sizeof(side->bcs[0]) * (size_t) side->size : 0;
     size_t bytes = SIDE_HEAD + 4 * (size_t) side->size + (size_t) side->bytes + bc_bytes;
@@ -294,7 +300,8 @@ bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, cons
     return flush(link);
 }
 
-static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t bc_bytes, struct MPIR_Dynproc_side *side)
+static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t bc_bytes,
+                        struct MPIR_Dynproc_side *side)
 {
     const unsigned char *from = link->in + SIDE_HEAD;
     uint64_t sum = 0;
@@ -325,11 +332,12 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
 
     if (state != MPIR_DYNPROC_DONE)
         return state;
-    uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4), has_bcs = get(link->in + 16, 4);
+    uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4), has_bcs =
+        get(link->in + 16, 4);
     size_t bc_bytes = has_bcs ? sizeof(side->bcs[0]) * (size_t) size : 0;
     size_t all = SIDE_HEAD + 4 * (size_t) size + bytes + bc_bytes;
-    if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES || has_bcs > 1 ||
-        bc_bytes > SIDE_BYTES)
+    if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES ||
+        has_bcs > 1 || bc_bytes > SIDE_BYTES)
         return MPIR_DYNPROC_BROKEN;
     state = fill(link, all + MPIR_DYNPROC_SEAL);
     if (state != MPIR_DYNPROC_DONE)
@@ -346,7 +354,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     return unpack_side(link, bc_bytes, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
 }
 
-/* ---- READY ----------------------------------------------------------------------------------------------------- */
+/* ---- READY ----------------------------------------------------------------------------------- */
 
 bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server)
 {

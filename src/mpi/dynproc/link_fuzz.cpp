@@ -1,8 +1,9 @@
 /*
- * libFuzzer: the other end of a connection between a client and a server (link.c) sends arbitrary bytes, in pieces.
- * The first byte selects which end is tested, whether seals hold, as those of somebody do who knows the secret, and
- * whether messages begin with the right word; then each step is a number of bytes and as many of the input.  Messages
- * that are accepted stay within their bounds.
+ * libFuzzer: the other end of a connection between a client and a server (link.c) sends arbitrary
+ * bytes, in pieces.  The first byte selects which end is tested, whether seals hold, as those of
+ * somebody do who knows the secret, and whether messages begin with the right word; then each step
+ * is a number of bytes and as many of the input.  Messages that are accepted stay within their
+ * bounds.
  */
 
 #include <sys/socket.h>
@@ -49,7 +50,8 @@ class Sent {
     size_t left_;
 };
 
-template <class Read> MPIR_Dynproc_link_state read_all(Sent &to_send, int fd, const char *word, Read read)
+template <class Read>
+MPIR_Dynproc_link_state read_all(Sent &to_send, int fd, const char *word, Read read)
 {
     MPIR_Dynproc_link_state state;
     if (words_given && send(fd, word, strlen(word), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -63,9 +65,11 @@ bool handshake_as_server(MPIR_Dynproc_link *link, Sent &to_send, int fd)
 {
     MPIR_Dynproc_hello hello;
     char name[MPIR_DYNPROC_NAME + 1];
-    if (read_all(to_send, fd, "EMDH", [&] { return MPIR_Dynproc_read_hello(link, &hello, name); }) != MPIR_DYNPROC_DONE)
+    if (read_all(to_send, fd, "EMDH",
+                 [&] { return MPIR_Dynproc_read_hello(link, &hello, name); }) != MPIR_DYNPROC_DONE)
         return false;
-    require(strlen(hello.name) <= MPIR_DYNPROC_NAME && hello.key_bytes >= -1 && hello.key_bytes <= MPIR_DYNPROC_KEY);
+    require(strlen(hello.name) <= MPIR_DYNPROC_NAME && hello.key_bytes >= -1 &&
+            hello.key_bytes <= MPIR_DYNPROC_KEY);
     uint8_t key[MPIR_DYNPROC_KEY];
     if (hello.key_bytes > 0)
         memcpy(key, hello.key, static_cast<size_t>(hello.key_bytes));
@@ -77,7 +81,8 @@ bool handshake_as_client(MPIR_Dynproc_link *link, Sent &to_send, int fd)
     MPIR_Dynproc_verdict verdict;
     MPIR_Dynproc_hello hello = {"name", "key", 3};
     return MPIR_Dynproc_send_hello(link, &hello) &&
-           read_all(to_send, fd, "EMDV", [&] { return MPIR_Dynproc_read_verdict(link, &verdict); }) ==
+           read_all(to_send, fd, "EMDV", [&] { return MPIR_Dynproc_read_verdict(link, &verdict);
+                                               }) ==
                MPIR_DYNPROC_DONE &&
            verdict == MPIR_DYNPROC_WELCOME;
 }
@@ -104,7 +109,8 @@ bool read_side(MPIR_Dynproc_link *link, bool is_server, Sent &to_send, int fd)
 void read_ready(MPIR_Dynproc_link *link, bool is_server, Sent &to_send, int fd)
 {
     if (MPIR_Dynproc_send_ready(link, is_server) &&
-        read_all(to_send, fd, "EMDR", [&] { return MPIR_Dynproc_read_ready(link, is_server); }) == MPIR_DYNPROC_DONE)
+        read_all(to_send, fd, "EMDR", [&] { return MPIR_Dynproc_read_ready(link, is_server); }) ==
+            MPIR_DYNPROC_DONE)
         require(link->in_bytes == 0);
 }
 
@@ -131,7 +137,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     words_given = !(data[0] & 4);
     Sent to_send(data + 1, size - 1);
     MPIR_Dynproc_link *link = MPIR_Dynproc_link_new(pair[0], secret);
-    if (is_server ? handshake_as_server(link, to_send, pair[1]) : handshake_as_client(link, to_send, pair[1])) {
+    if (is_server ? handshake_as_server(link, to_send, pair[1])
+                  : handshake_as_client(link, to_send, pair[1])) {
         if (read_side(link, is_server, to_send, pair[1]))
             read_ready(link, is_server, to_send, pair[1]);
     }

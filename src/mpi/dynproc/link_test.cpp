@@ -1,4 +1,5 @@
-/* The messages of a connection between a client and a server (link.c), whose other end reads late. */
+/* The messages of a connection between a client and a server (link.c), whose other end reads
+ * late. */
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -27,7 +28,8 @@ namespace {
 struct Side {
     static constexpr int ADDRESS = 64;
     explicit Side(int size)
-        : address_sizes(static_cast<size_t>(size), ADDRESS), addresses(static_cast<size_t>(size) * ADDRESS, 'a')
+        : address_sizes(static_cast<size_t>(size), ADDRESS),
+          addresses(static_cast<size_t>(size) * ADDRESS, 'a')
     {
         side.size = size;
         side.bytes = size * ADDRESS;
@@ -39,7 +41,8 @@ struct Side {
     MPIR_Dynproc_side side = {};
 };
 
-/* DC2: a process that has read the other side may leave MPI_Init; nothing sends the rest of its own side then. */
+/* DC2: a process that has read the other side may leave MPI_Init; nothing sends the rest of its own
+ * side then. */
 TEST(DynprocLinkTest, the_other_side_is_there_when_the_own_one_is_sent)
 {
     const unsigned char secret[MPIR_DYNPROC_SEAL] = {};
@@ -59,7 +62,8 @@ TEST(DynprocLinkTest, the_other_side_is_there_when_the_own_one_is_sent)
     for (int turns = 0; state == MPIR_DYNPROC_MORE && turns < 1000; turns++) {
         state = MPIR_Dynproc_read_side(server, true, &read_by_server);
         if (!is_client_done)
-            is_client_done = MPIR_Dynproc_read_side(client, false, &read_by_client) == MPIR_DYNPROC_DONE;
+            is_client_done =
+                MPIR_Dynproc_read_side(client, false, &read_by_client) == MPIR_DYNPROC_DONE;
     }
     EXPECT_EQ(state, MPIR_DYNPROC_DONE);
     EXPECT_TRUE(is_client_done);

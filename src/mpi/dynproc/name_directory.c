@@ -1,6 +1,7 @@
 /*
- * The user's private directory of this host, where the names of servers are sockets (dynproc_names.h): its path, its
- * lock, and the removal of what processes have left that were killed.  No state.
+ * The user's private directory of this host, where the names of servers are sockets
+ * (dynproc_names.h): its path, its lock, and the removal of what processes have left that were
+ * killed.  No state.
  */
 
 #include "dynproc_names.h"
@@ -10,7 +11,8 @@
 
 #define SWEEP_MAX 1024          /* names that one server checks */
 
-/* Of a name of any characters; the name itself goes into each hello, so that two of the same sum are distinguished. */
+/* Of a name of any characters; the name itself goes into each hello, so that two of the same sum
+ * are distinguished. */
 uint64_t MPIR_Dynproc_name_sum(const char *name)
 {
     uint64_t sum = 0xcbf29ce484222325u;
@@ -45,7 +47,7 @@ bool MPIR_Dynproc_find_in_directory(struct MPIR_Dynproc_endpoint *endpoint, char
     return false;
 }
 
-/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 /* Taken for moments only, so to wait for it is no wait. */
 int MPIR_Dynproc_lock_directory(void)
@@ -64,7 +66,7 @@ void MPIR_Dynproc_unlock_directory(int fd)
         close(fd);
 }
 
-/* ---- what was left ----------------------------------------------------------------------------------------------- */
+/* ---- what was left --------------------------------------------------------------------------- */
 
 static bool name_ends_with(const char *text, const char *end)
 {
@@ -96,7 +98,9 @@ static bool is_leftover(const char *name, const char *path)
 void MPIR_Dynproc_sweep_directory(void)
 {
     char directory[MPIR_DYNPROC_PATH - 28], path[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];
-    DIR *names = MPIR_Dynproc_private_directory(directory, sizeof(directory), why) ? opendir(directory) : NULL;
+    DIR *names =
+        MPIR_Dynproc_private_directory(directory, sizeof(directory),
+                                       why) ? opendir(directory) : NULL;
 
     for (int i = 0; names && i < SWEEP_MAX; i++) {
         struct dirent *entry = readdir(names);

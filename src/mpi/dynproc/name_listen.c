@@ -1,5 +1,6 @@
 /*
- * A socket that listens for a name: on the network, or in the user's private directory (dynproc_names.h).  No state.
+ * A socket that listens for a name: on the network, or in the user's private directory
+ * (dynproc_names.h).  No state.
  */
 
 #include "dynproc_names.h"
@@ -15,19 +16,22 @@ static bool is_local(const struct MPIR_Dynproc_endpoint *endpoint)
     int fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     MPIR_Dynproc_set_port(&any_port, 0);
-    bool local = fd >= 0 && bind(fd, (struct sockaddr *) &any_port.address, any_port.address_bytes) == 0;
+    bool local = fd >= 0 &&
+        bind(fd, (struct sockaddr *) &any_port.address, any_port.address_bytes) == 0;
     if (fd >= 0)
         close(fd);
     return local;
 }
 
-/* The name of a host may lead to an address that only this host knows (127.0.1.1): then clients elsewhere could not
- * come, so a server listens on all addresses unless its name has a particular one. */
+/* The name of a host may lead to an address that only this host knows (127.0.1.1): then clients
+ * elsewhere could not come, so a server listens on all addresses unless its name has a particular
+ * one. */
 static void widen(struct MPIR_Dynproc_endpoint *endpoint)
 {
     unsigned char numeric[sizeof(struct in6_addr)];
 
-    if (!strcmp(endpoint->host, "localhost") || inet_pton(endpoint->address.ss_family, endpoint->host, numeric) == 1)
+    if (!strcmp(endpoint->host, "localhost") ||
+        inet_pton(endpoint->address.ss_family, endpoint->host, numeric) == 1)
         return;
     if (endpoint->address.ss_family == AF_INET6)
         ((struct sockaddr_in6 *) &endpoint->address)->sin6_addr = in6addr_any;
@@ -41,7 +45,8 @@ static void read_own_port(struct MPIR_Dynproc_endpoint *endpoint, int fd)
     socklen_t bytes = sizeof(got);
 
     if (getsockname(fd, (struct sockaddr *) &got, &bytes) == 0)
-        MPIR_Dynproc_set_port(endpoint, ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &got)->sin6_port :
+        MPIR_Dynproc_set_port(endpoint, ntohs(got.ss_family == AF_INET6
+                                              ? ((struct sockaddr_in6 *) &got)->sin6_port :
                                  ((struct sockaddr_in *) &got)->sin_port));
 }
 
@@ -57,7 +62,8 @@ static int listen_on_network(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
     if (*fd < 0)
         return errno;
     setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    if (bind(*fd, (struct sockaddr *) &endpoint->address, endpoint->address_bytes) == 0 && listen(*fd, BACKLOG) == 0) {
+    if (bind(*fd, (struct sockaddr *) &endpoint->address, endpoint->address_bytes) == 0 &&
+        listen(*fd, BACKLOG) == 0) {
         read_own_port(endpoint, *fd);
         return 0;
     }
@@ -72,7 +78,8 @@ static int listen_in_directory(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0)
         return errno;
-    if (bind(*fd, (struct sockaddr *) &endpoint->address, endpoint->address_bytes) == 0 && listen(*fd, BACKLOG) == 0)
+    if (bind(*fd, (struct sockaddr *) &endpoint->address, endpoint->address_bytes) == 0 &&
+        listen(*fd, BACKLOG) == 0)
         return 0;
     int failed = errno;
     close(*fd);
@@ -87,7 +94,8 @@ int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
     if (MPIR_Dynproc_is_reserved(endpoint))
         failed = EADDRINUSE;
     else
-        failed = endpoint->on_network ? listen_on_network(endpoint, fd) : listen_in_directory(endpoint, fd);
+        failed = endpoint->on_network ? listen_on_network(endpoint, fd)
+            : listen_in_directory(endpoint, fd);
     MPIR_Dynproc_unlock_directory(lock_fd);
     if (failed == EADDRNOTAVAIL)
         why = "this host has another name; HOST is where the server's rank 0 runs";
@@ -95,8 +103,8 @@ int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
         why = failed == EADDRINUSE ? "another server has it" : strerror(failed);
     MPIR_ERR_CHKANDJUMP2(failed == EADDRINUSE, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
                          "**dynprocserver %s %s", endpoint->name, why);
-    MPIR_ERR_CHKANDJUMP2(failed, mpi_errno, MPI_ERR_PORT, "**dynprocserver", "**dynprocserver %s %s", endpoint->name,
-                         why);
+    MPIR_ERR_CHKANDJUMP2(failed, mpi_errno, MPI_ERR_PORT, "**dynprocserver",
+                         "**dynprocserver %s %s", endpoint->name, why);
 
   fn_exit:
     return mpi_errno;

@@ -1,6 +1,6 @@
 /*
- * Names that are reserved for this job (MPIX_Get_server_name): in a locked file of the user's private directory, or by
- * elasticd.  State: those that this process has reserved.
+ * Names that are reserved for this job (MPIX_Get_server_name): in a locked file of the user's
+ * private directory, or by elasticd.  State: those that this process has reserved.
  */
 
 #include "dynproc_names.h"
@@ -76,7 +76,8 @@ static void note_reserved(struct reserved_name *entry)
 
 bool MPIR_Dynproc_reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoint)
 {
-    struct reserved_name *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
+    struct reserved_name *entry =
+        n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
 
     if (!entry || !MPIR_Dynproc_reserve(endpoint->name)) {
         MPL_free(entry);
@@ -91,7 +92,8 @@ bool MPIR_Dynproc_reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoin
 /* The directory is locked by the caller: nobody makes or removes a reservation meanwhile. */
 bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, char *why)
 {
-    struct reserved_name *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
+    struct reserved_name *entry =
+        n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
     int error = ENAMETOOLONG;
 
     if (!entry)
@@ -106,7 +108,8 @@ bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, cha
         return true;
     }
     if (error != EWOULDBLOCK)
-        snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be written: %.80s", entry->path, strerror(error));
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be written: %.80s", entry->path,
+                 strerror(error));
     if (entry->lock_fd >= 0) {
         if (error != EWOULDBLOCK)
             unlink(entry->path);

@@ -1,6 +1,6 @@
 /*
- * The user's secret, which client and server of HOST:PORT share: given in a file (MPIEXEC_SECRET_FILE), or made in the
- * user's private directory.  No state.
+ * The user's secret, which client and server of HOST:PORT share: given in a file
+ * (MPIEXEC_SECRET_FILE), or made in the user's private directory.  No state.
  */
 
 #include "dynproc_names.h"
@@ -17,7 +17,8 @@ static int secret_digit_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The key used here is derived from the secret, which mpiexec and the node daemons may have as well. */
+/* The key used here is derived from the secret, which mpiexec and the node daemons may have as
+ * well. */
 static bool parse_secret(const char *text, ssize_t length, unsigned char secret[MPIR_DYNPROC_SEAL])
 {
     unsigned char bytes[SECRET_DIGITS / 2];
@@ -45,16 +46,20 @@ static bool read_secret_file(const char *path, unsigned char secret[MPIR_DYNPROC
         snprintf(why, MPIR_DYNPROC_WHY, "%.150s: %.80s", path, strerror(errno));
         return false;
     }
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077))
-        snprintf(why, MPIR_DYNPROC_WHY, "%.150s is not a file of yours that nobody else may read (chmod 600)", path);
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+        (status.st_mode & 077))
+        snprintf(why, MPIR_DYNPROC_WHY,
+                 "%.150s is not a file of yours that nobody else may read (chmod 600)", path);
     else if (!(is_read = parse_secret(text, read(fd, text, sizeof(text)), secret)))
-        snprintf(why, MPIR_DYNPROC_WHY, "%.150s does not begin with %d hexadecimal digits in small letters", path,
+        snprintf(why, MPIR_DYNPROC_WHY,
+                 "%.150s does not begin with %d hexadecimal digits in small letters", path,
                  SECRET_DIGITS);
     close(fd);
     return is_read;
 }
 
-/* Made whole under another name, then linked: who comes second finds the first one's.  0 or an error. */
+/* Made whole under another name, then linked: who comes second finds the first one's.  0 or an
+ * error. */
 static int make_secret(const char *path)
 {
     unsigned char bytes[SECRET_DIGITS / 2];

@@ -1,9 +1,10 @@
 /*
- * See dynproc_names.h: names of servers in jobs of elasticd.  They go the way of MPI_Publish_name, by the process
- * manager, which queries elasticd; so they lead from each job of the user to each other, on whatever host.  DN1.
+ * See dynproc_names.h: names of servers in jobs of elasticd.  They go the way of MPI_Publish_name,
+ * by the process manager, which queries elasticd; so they lead from each job of the user to each
+ * other, on whatever host.  DN1.
  *
- * The registered value is the server's address and a secret of its own, which only jobs of the same user receive.  A
- * name that is reserved leads to the number of its job.  No state.
+ * The registered value is the server's address and a secret of its own, which only jobs of the same
+ * user receive.  A name that is reserved leads to the number of its job.  No state.
  */
 
 #include "dynproc_names.h"
@@ -16,8 +17,8 @@
 
 bool MPIR_Dynproc_has_name_service(void)
 {
-    return getenv("ELASTICD_SOCKET") && getenv("ELASTIC_JOB_ID") && getenv("ELASTIC_STEP_REGISTER") &&
-        (getenv("PMI_FD") || getenv("PMI_PORT"));
+    return getenv("ELASTICD_SOCKET") && getenv("ELASTIC_JOB_ID") && getenv("ELASTIC_STEP_REGISTER")
+        && (getenv("PMI_FD") || getenv("PMI_PORT"));
 }
 
 static void write_reservation(char text[64])

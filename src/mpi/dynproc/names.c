@@ -8,7 +8,7 @@
 
 #define TRIES 100
 
-/* ---- what is in a name ------------------------------------------------------------------------------------------- */
+/* ---- what is in a name ----------------------------------------------------------------------- */
 
 static bool is_name_well_formed(const char *name)
 {
@@ -36,11 +36,12 @@ static bool has_port(struct MPIR_Dynproc_endpoint *endpoint)
         host[strlen(host) - 1] = '\0';
     }
     endpoint->port = atoi(colon + 1);
-    return endpoint->port <= 65535 && host[0] && !host[strspn(host, "0123456789abcdefghijklmnopqrstuvwxyz"
+    return endpoint->port <= 65535 && host[0] &&
+        !host[strspn(host, "0123456789abcdefghijklmnopqrstuvwxyz"
                                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%")];
 }
 
-/* ---- where a name is --------------------------------------------------------------------------------------------- */
+/* ---- where a name is ------------------------------------------------------------------------- */
 
 void MPIR_Dynproc_set_port(struct MPIR_Dynproc_endpoint *endpoint, int port)
 {
@@ -86,19 +87,21 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint)
 
     MPIR_Assert(sizeof(endpoint->path) == sizeof(((struct sockaddr_un *) 0)->sun_path));
     memset(endpoint, 0, sizeof(*endpoint));
-    MPIR_ERR_CHKANDJUMP(!name || !is_name_well_formed(name), mpi_errno, MPI_ERR_ARG, "**dynprocname");
+    MPIR_ERR_CHKANDJUMP(!name ||
+                        !is_name_well_formed(name), mpi_errno, MPI_ERR_ARG, "**dynprocname");
     snprintf(endpoint->name, sizeof(endpoint->name), "%s", name);
     endpoint->on_network = has_port(endpoint);
     if (endpoint->on_network) {
-        MPIR_ERR_CHKANDJUMP1(!MPIR_Dynproc_get_secret(endpoint->secret, why), mpi_errno, MPI_ERR_PORT,
-                             "**dynprocsecret", "**dynprocsecret %s", why);
-        MPIR_ERR_CHKANDJUMP2(!resolve_host(endpoint, why), mpi_errno, MPI_ERR_PORT, "**dynprocserver",
-                             "**dynprocserver %s %s", endpoint->name, why);
+        MPIR_ERR_CHKANDJUMP1(!MPIR_Dynproc_get_secret(endpoint->secret, why), mpi_errno,
+                             MPI_ERR_PORT, "**dynprocsecret", "**dynprocsecret %s", why);
+        MPIR_ERR_CHKANDJUMP2(!resolve_host(endpoint, why), mpi_errno, MPI_ERR_PORT,
+                             "**dynprocserver", "**dynprocserver %s %s", endpoint->name, why);
     } else if (MPIR_Dynproc_has_name_service()) {
         endpoint->on_network = endpoint->by_service = true;
     } else {
-        MPIR_ERR_CHKANDJUMP2(!MPIR_Dynproc_find_in_directory(endpoint, why), mpi_errno, MPI_ERR_NAME, "**dynprocserver",
-                             "**dynprocserver %s %s", endpoint->name, why);
+        MPIR_ERR_CHKANDJUMP2(!MPIR_Dynproc_find_in_directory(endpoint, why), mpi_errno,
+                             MPI_ERR_NAME, "**dynprocserver", "**dynprocserver %s %s",
+                             endpoint->name, why);
         set_path(endpoint);
     }
 
@@ -108,7 +111,7 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint)
     goto fn_exit;
 }
 
-/* ---- MPIX_Get_server_name ---------------------------------------------------------------------------------------- */
+/* ---- MPIX_Get_server_name -------------------------------------------------------------------- */
 
 /* `why` is written if that does not depend on the name. */
 static bool try_name(const char *name, char given[], char *why)
@@ -127,8 +130,8 @@ static bool try_name(const char *name, char given[], char *why)
     if (MPIR_Dynproc_listen(&endpoint, &fd) != MPI_SUCCESS)
         return false;
     if (endpoint.on_network)
-        snprintf(endpoint.name, sizeof(endpoint.name), strchr(endpoint.host, ':') ? "[%.190s]:%d" : "%.190s:%d",
-                 endpoint.host,
+        snprintf(endpoint.name, sizeof(endpoint.name),
+                 strchr(endpoint.host, ':') ? "[%.190s]:%d" : "%.190s:%d", endpoint.host,
                  endpoint.port);
     int lock_fd = MPIR_Dynproc_lock_directory();
     close(fd);
@@ -146,18 +149,20 @@ int MPIR_Get_server_name_impl(const char *requested, char given[])
     int mpi_errno = MPI_SUCCESS;
     char name[MPIR_DYNPROC_NAME + 1], why[MPIR_DYNPROC_WHY] = "there is no other name, either";
 
-    MPIR_ERR_CHKANDJUMP1(!requested, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "requested_name");
+    MPIR_ERR_CHKANDJUMP1(!requested, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "requested_name");
     MPIR_ERR_CHKANDJUMP1(!given, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "given_name");
     MPIR_Dynproc_at_finalize();
     if (try_name(requested, given, why))
         goto fn_exit;
     for (int i = 1; i <= TRIES; i++) {
-        snprintf(name, sizeof(name), "%.160s-%ld-%d", is_name_well_formed(requested) ? requested : "server",
-                 (long) getpid(), i);
+        snprintf(name, sizeof(name), "%.160s-%ld-%d",
+                 is_name_well_formed(requested) ? requested : "server", (long) getpid(), i);
         if (try_name(name, given, why))
             goto fn_exit;
     }
-    MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s", name, why);
+    MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s",
+                         name, why);
 
   fn_exit:
     return mpi_errno;

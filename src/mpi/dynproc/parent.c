@@ -1,10 +1,11 @@
 /*
- * How the processes that MPIX_Comm_parent_create has bound come to those who have started them, and these to them.
- * DC2, DC3.
+ * How the processes that MPIX_Comm_parent_create has bound come to those who have started them, and
+ * these to them.  DC2, DC3.
  *
- * The process that holds the requests listens on a port of its own, with a secret of its own; both, and the addresses
- * of its host, are in the environment of the new processes (PMI_PARENT_ENV).  At the end of their MPI_Init rank 0
- * connects as a client does, and the sides are exchanged (dynproc_link.h).  None of the others need be there for it.
+ * The process that holds the requests listens on a port of its own, with a secret of its own; both,
+ * and the addresses of its host, are in the environment of the new processes (PMI_PARENT_ENV).  At
+ * the end of their MPI_Init rank 0 connects as a client does, and the sides are exchanged
+ * (dynproc_link.h).  None of the others need be there for it.
  */
 
 #include "dynproc_service.h"
@@ -18,7 +19,7 @@
 
 #define AGAIN_SECONDS 0.05
 
-/* ---- who listens ----------------------------------------------------------------------------------------------- */
+/* ---- who listens ----------------------------------------------------------------------------- */
 
 /* Of IPv4, those that others see first, with commas between. */
 static void write_addresses(char *text, size_t bytes)
@@ -33,11 +34,12 @@ static void write_addresses(char *text, size_t bytes)
     for (int loopback = 0; loopback < 2; loopback++) {
         for (struct ifaddrs * one = all; one && n < MPIR_DYNPROC_ADDRESSES; one = one->ifa_next) {
             bool is_loopback = one->ifa_flags & IFF_LOOPBACK;
-            if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !(one->ifa_flags & IFF_UP) ||
-                is_loopback != loopback)
+            if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !(one->ifa_flags & IFF_UP)
+                || is_loopback != loopback)
                 continue;
             char digits[INET_ADDRSTRLEN] = "";
-            inet_ntop(AF_INET, &((struct sockaddr_in *) one->ifa_addr)->sin_addr, digits, sizeof(digits));
+            inet_ntop(AF_INET, &((struct sockaddr_in *) one->ifa_addr)->sin_addr, digits,
+                      sizeof(digits));
             used += (size_t) snprintf(text + used, bytes - used, "%s%s", n++ ? "," : "", digits);
         }
     }
@@ -45,23 +47,28 @@ static void write_addresses(char *text, size_t bytes)
         freeifaddrs(all);
 }
 
-static void write_secret(const unsigned char secret[MPIR_DYNPROC_SEAL], char text[2 * MPIR_DYNPROC_SEAL + 1])
+static void write_secret(const unsigned char secret[MPIR_DYNPROC_SEAL],
+                         char text[2 * MPIR_DYNPROC_SEAL + 1])
 {
     for (int i = 0; i < MPIR_DYNPROC_SEAL; i++)
         snprintf(text + 2 * i, 3, "%02x", secret[i]);
 }
 
-int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT])
+int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service,
+                               char text[MPIR_DYNPROC_PARENT])
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_endpoint endpoint = {.on_network = true,.name = "parent",
         .address_bytes = sizeof(struct sockaddr_in)
     };
-    char addresses[MPIR_DYNPROC_ADDRESSES * (INET_ADDRSTRLEN + 1)], secret[2 * MPIR_DYNPROC_SEAL + 1];
+    char addresses[MPIR_DYNPROC_ADDRESSES * (INET_ADDRSTRLEN + 1)],
+        secret[2 * MPIR_DYNPROC_SEAL + 1];
 
     endpoint.address.ss_family = AF_INET;
-    MPIR_ERR_CHKANDJUMP1(getrandom(endpoint.secret, sizeof(endpoint.secret), 0) != sizeof(endpoint.secret), mpi_errno,
-                         MPI_ERR_PORT, "**dynprocsecret", "**dynprocsecret %s", "there are no random numbers");
+    MPIR_ERR_CHKANDJUMP1(getrandom(endpoint.secret, sizeof(endpoint.secret), 0) !=
+                         sizeof(endpoint.secret), mpi_errno,
+                         MPI_ERR_PORT, "**dynprocsecret", "**dynprocsecret %s",
+                             "there are no random numbers");
     mpi_errno = MPIR_Dynproc_service_at(&endpoint, service);
     MPIR_ERR_CHECK(mpi_errno);
     write_addresses(addresses, sizeof(addresses));
@@ -74,7 +81,7 @@ int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[
     goto fn_exit;
 }
 
-/* ---- who has been started -------------------------------------------------------------------------------------- */
+/* ---- who has been started -------------------------------------------------------------------- */
 
 static bool read_secret(const char *text, unsigned char secret[MPIR_DYNPROC_SEAL])
 {
@@ -135,7 +142,8 @@ static void try_now(struct MPIR_Dynproc_ways *ways, struct MPIR_Dynproc_way *way
     way->again_at = MPIR_Dynproc_now() + AGAIN_SECONDS;
     if (fd < 0)
         return;
-    if (connect(fd, (struct sockaddr *) &way->address, sizeof(way->address)) == 0 || errno == EINPROGRESS)
+    if (connect(fd, (struct sockaddr *) &way->address, sizeof(way->address)) == 0 ||
+        errno == EINPROGRESS)
         way->link = MPIR_Dynproc_link_new(fd, ways->secret);
     if (!way->link)
         close(fd);
@@ -210,13 +218,14 @@ static int rendezvous(const char *text, struct MPIR_Dynproc_attach *attach)
     struct MPIR_Dynproc_wait wait = {.fd = -1 };
     double lived_at = MPIR_Dynproc_now();
 
-    MPIR_ERR_CHKANDJUMP(!MPIR_Dynproc_read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Dynproc_read_ways(text, &ways), mpi_errno, MPI_ERR_PORT,
+                        "**dynproclost");
     ways.hello = (struct MPIR_Dynproc_hello) {.name = "parent",.key_bytes = -1 };
     while (!(link = MPIR_Dynproc_take_way(&ways))) {
         lived_at = any_lives(&ways) ? MPIR_Dynproc_now() : lived_at;
         MPIR_ERR_CHKANDJUMP(MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT > 0 &&
-                            MPIR_Dynproc_now() - lived_at > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
-                            "**dynproclost");
+                            MPIR_Dynproc_now() - lived_at > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT,
+                            mpi_errno, MPI_ERR_PORT, "**dynproclost");
         mpi_errno = MPIR_Dynproc_pause(&wait);
         MPIR_ERR_CHECK(mpi_errno);
     }

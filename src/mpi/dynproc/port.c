@@ -1,8 +1,8 @@
 /*
  * Port requests, and MPIX_Server_connect.  DN2, DN3, DN5, DN6.
  *
- * On rank 0 a call waits in the queue of its service, and takes clients as they come; the others are notified by
- * events.
+ * On rank 0 a call waits in the queue of its service, and takes clients as they come; the others
+ * are notified by events.
  */
 
 #include "dynproc_events.h"
@@ -26,7 +26,8 @@ static void free_call(struct MPIR_Dynproc_call *call)
     MPL_free(call);
 }
 
-static void end_request(struct MPIR_Dynproc_call *call, int index, enum MPIR_Dynproc_state state, int error)
+static void end_request(struct MPIR_Dynproc_call *call, int index, enum MPIR_Dynproc_state state,
+                        int error)
 {
     struct MPIR_Dynproc_request *request = call->requests[index];
 
@@ -36,7 +37,7 @@ static void end_request(struct MPIR_Dynproc_call *call, int index, enum MPIR_Dyn
     MPIR_Dynproc_request_end(request, state, error);
 }
 
-/* ---- rank 0 ---------------------------------------------------------------------------------------------------- */
+/* ---- rank 0 ---------------------------------------------------------------------------------- */
 
 static void leave_line(struct MPIR_Dynproc_call *call)
 {
@@ -75,7 +76,8 @@ static int first_active(const struct MPIR_Dynproc_call *call)
 static bool take_one(struct MPIR_Dynproc_service *service)
 {
     struct MPIR_Dynproc_call *call = service->calls;
-    struct MPIR_Dynproc_link *link = call ? MPIR_Dynproc_service_take(service, call->welcome, call->extra_state) : NULL;
+    struct MPIR_Dynproc_link *link =
+        call ? MPIR_Dynproc_service_take(service, call->welcome, call->extra_state) : NULL;
 
     if (!link)
         return false;
@@ -90,7 +92,8 @@ bool MPIR_Dynproc_poll_services(void)
 {
     bool more = false;
 
-    for (struct MPIR_Dynproc_service * service = MPIR_Dynproc_services, *next; service; service = next) {
+    for (struct MPIR_Dynproc_service * service = MPIR_Dynproc_services, *next; service;
+         service = next) {
         next = service->next;
         if (!service->calls)
             continue;
@@ -112,7 +115,7 @@ static void stand_in_line(struct MPIR_Dynproc_call *call, struct MPIR_Dynproc_se
     MPIR_Dynproc_start_polling();
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------------ */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 static void fail_all(struct MPIR_Dynproc_call *call, int error)
 {
@@ -137,7 +140,7 @@ static void apply(void *owner, const struct MPIR_Dynproc_event *event)
         free_call(call);
 }
 
-/* ---- MPIX_Iaccept ---------------------------------------------------------------------------------------------- */
+/* ---- MPIX_Iaccept ---------------------------------------------------------------------------- */
 
 static int make_requests(struct MPIR_Dynproc_call *call, MPIR_Comm * comm, int tag)
 {
@@ -198,7 +201,8 @@ static void give_up(struct MPIR_Dynproc_call *call, int error)
     free_call(call);
 }
 
-static void keep_key_function(struct MPIR_Dynproc_call *call, MPIX_Key_function * welcome, void *extra_state)
+static void keep_key_function(struct MPIR_Dynproc_call *call, MPIX_Key_function * welcome,
+                              void *extra_state)
 {
     call->welcome = welcome;
     call->extra_state = extra_state;
@@ -208,8 +212,8 @@ static void keep_key_function(struct MPIR_Dynproc_call *call, MPIX_Key_function 
     }
 }
 
-int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome, void *extra_state, int n,
-                      MPI_Request requests[])
+int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome,
+                      void *extra_state, int n, MPI_Request requests[])
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_call *call = NULL;
@@ -220,7 +224,8 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
                          "**dynproctoomany %d", n);
     if (n == 0)
         goto fn_exit;
-    MPIR_ERR_CHKANDJUMP1(!requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    MPIR_ERR_CHKANDJUMP1(!requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "array_of_requests");
     mpi_errno = make_call(comm, n, &call);
     MPIR_ERR_CHECK(mpi_errno);
     if (comm->rank == 0) {
@@ -240,7 +245,7 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
     goto fn_exit;
 }
 
-/* ---- MPIX_Server_connect --------------------------------------------------------------------------------------- */
+/* ---- MPIX_Server_connect --------------------------------------------------------------------- */
 
 /* A client that ends before it has sent its hello, is skipped. */
 static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)

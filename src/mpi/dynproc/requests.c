@@ -1,10 +1,11 @@
 /*
  * Port and contact requests as MPI_Request. DN3, DN4, DN6.
  *
- * The user's handle is a persistent request whose operation is a generalized request: MPI_Wait, MPI_Test and their
- * kind, MPI_Cancel and MPI_Request_free know such a pair, and completion leaves the handle. This file keeps a
- * reference on the handle, so that it is not given to anybody else while the request is known here; a handle on which
- * no other reference is left has been freed by the user.
+ * The user's handle is a persistent request whose operation is a generalized request: MPI_Wait,
+ * MPI_Test and their kind, MPI_Cancel and MPI_Request_free know such a pair, and completion leaves
+ * the handle. This file keeps a reference on the handle, so that it is not given to anybody else
+ * while the request is known here; a handle on which no other reference is left has been freed by
+ * the user.
  */
 
 #include "dynproc_lines.h"
@@ -24,10 +25,11 @@ static void (*close_also) (void);
 
 int MPIR_Dynproc_error_elsewhere(int errclass)
 {
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass, "**dynprocroot", 0);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass,
+                                "**dynprocroot", 0);
 }
 
-/* ---- what the generalized request calls ------------------------------------------------------------------------ */
+/* ---- what the generalized request calls ------------------------------------------------------ */
 
 static int request_query(void *state, MPI_Status * status)
 {
@@ -52,11 +54,13 @@ static int cancel(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
-/* ---- the requests ---------------------------------------------------------------------------------------------- */
+/* ---- the requests ---------------------------------------------------------------------------- */
 
 static int make_handle(struct MPIR_Dynproc_request *request)
 {
-    int mpi_errno = MPIR_Grequest_start_impl(request_query, request_release, cancel, request, &request->operation);
+    int mpi_errno =
+        MPIR_Grequest_start_impl(request_query, request_release, cancel, request,
+                                 &request->operation);
 
     MPIR_ERR_CHECK(mpi_errno);
     request->handle = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_SEND);
@@ -97,7 +101,8 @@ int MPIR_Dynproc_request_make(MPIR_Comm * comm, bool is_server, int number, int 
     goto fn_exit;
 }
 
-void MPIR_Dynproc_request_end(struct MPIR_Dynproc_request *request, enum MPIR_Dynproc_state state, int error)
+void MPIR_Dynproc_request_end(struct MPIR_Dynproc_request *request, enum MPIR_Dynproc_state state,
+                              int error)
 {
     MPIR_Request *operation = request->operation;
 
@@ -155,7 +160,7 @@ void MPIR_Dynproc_sweep(void)
     }
 }
 
-/* ---- progress -------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static bool is_time(void)
 {

@@ -33,7 +33,8 @@ static void free_all(struct MPIR_Dynproc_link **list)
         MPIR_Dynproc_link_free(remove_first(list));
 }
 
-int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint, struct MPIR_Dynproc_service **opened)
+int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint,
+                            struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_service *service = MPL_calloc(1, sizeof(*service), MPL_MEM_OTHER);
@@ -64,11 +65,12 @@ static int open_registered(const char *name, struct MPIR_Dynproc_service **opene
     mpi_errno = MPIR_Dynproc_parent_listen(&service, text);
     MPIR_ERR_CHECK(mpi_errno);
     service->is_registered = MPIR_Dynproc_publish(name, text);
-    MPIR_ERR_CHKANDJUMP2(!service->is_registered && MPIR_Dynproc_lookup(name, other), mpi_errno, MPI_ERR_SERVICE,
+    MPIR_ERR_CHKANDJUMP2(!service->is_registered &&
+                         MPIR_Dynproc_lookup(name, other), mpi_errno, MPI_ERR_SERVICE,
                          "**dynprocserver", "**dynprocserver %s %s", name, "another server has it");
     MPIR_ERR_CHKANDJUMP2(!service->is_registered, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
-                         "**dynprocserver %s %s",
-                         name, "the resource manager cannot be reached, or the job has its 256 names");
+                         "**dynprocserver %s %s", name,
+                         "the resource manager cannot be reached, or the job has its 256 names");
     *opened = service;
 
   fn_exit:
@@ -101,7 +103,8 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
     mpi_errno = await_turn();
     MPIR_ERR_CHECK(mpi_errno);
     service = MPIR_Dynproc_services;
-    while (service && (!name[0] || strcmp(service->name, name)))        /* those of lines and parents have no name */
+    /* those of lines and parents have no name */
+    while (service && (!name[0] || strcmp(service->name, name)))
         service = service->next;
     *opened = service;
     if (service)
@@ -109,7 +112,8 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
     mpi_errno = MPIR_Dynproc_find(name, &endpoint);
     MPIR_ERR_CHECK(mpi_errno);
     is_opening = endpoint.by_service;
-    mpi_errno = endpoint.by_service ? open_registered(name, opened) : MPIR_Dynproc_service_at(&endpoint, opened);
+    mpi_errno = endpoint.by_service ? open_registered(name, opened)
+        : MPIR_Dynproc_service_at(&endpoint, opened);
     is_opening = false;
     MPIR_ERR_CHECK(mpi_errno);
     snprintf((*opened)->name, sizeof((*opened)->name), "%s", name);
@@ -152,14 +156,16 @@ static void accept_one(struct MPIR_Dynproc_service *service, int fd)
 }
 
 /* Whether this connection has come to an end in the one or the other way. */
-static bool is_handshake_over(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_link *link, bool *is_client)
+static bool is_handshake_over(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_link *link,
+                              bool *is_client)
 {
     char name[MPIR_DYNPROC_NAME + 1];
     struct MPIR_Dynproc_hello hello;
     enum MPIR_Dynproc_link_state state = MPIR_Dynproc_read_hello(link, &hello, name);
 
     /* who comes to a port needs to know the secret, and not how the host is called here */
-    *is_client = state == MPIR_DYNPROC_DONE && (service->endpoint.on_network || !strcmp(name, service->name));
+    *is_client = state == MPIR_DYNPROC_DONE && (service->endpoint.on_network ||
+                                                !strcmp(name, service->name));
     return state != MPIR_DYNPROC_MORE || MPIR_Dynproc_now() - link->since > HELLO_SECONDS;
 }
 
@@ -213,19 +219,20 @@ void MPIR_Dynproc_service_poll(struct MPIR_Dynproc_service *service)
 }
 
 /* The key follows the hello that has been read. */
-static bool is_welcome(struct MPIR_Dynproc_link *link, MPIX_Key_function * welcome, void *extra_state)
+static bool is_welcome(struct MPIR_Dynproc_link *link, MPIX_Key_function * welcome,
+                       void *extra_state)
 {
     char name[MPIR_DYNPROC_NAME + 1];
     struct MPIR_Dynproc_hello hello;
 
     if (!welcome)
         return true;
-    return MPIR_Dynproc_read_hello(link, &hello, name) == MPIR_DYNPROC_DONE && hello.key_bytes >= 0 &&
-        welcome(hello.key, hello.key_bytes, extra_state);
+    return MPIR_Dynproc_read_hello(link, &hello, name) == MPIR_DYNPROC_DONE && hello.key_bytes >= 0
+        && welcome(hello.key, hello.key_bytes, extra_state);
 }
 
-struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service, MPIX_Key_function * welcome,
-                                                    void *extra_state)
+struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service,
+                                                    MPIX_Key_function * welcome, void *extra_state)
 {
     while (service->waiting) {
         struct MPIR_Dynproc_link *link = remove_first(&service->waiting);
@@ -233,7 +240,8 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service 
         if (service->takes_exited || MPIR_Dynproc_link_lives(link)) {
             bool welcome_here = is_welcome(link, welcome, extra_state);
             bool notified = MPIR_Dynproc_send_verdict(link, welcome_here ?
-                                                      MPIR_DYNPROC_WELCOME : MPIR_DYNPROC_KEY_REFUSED);
+                                                      MPIR_DYNPROC_WELCOME :
+                                                      MPIR_DYNPROC_KEY_REFUSED);
             if (welcome_here && (notified || service->takes_exited))
                 return link;
         }

@@ -5,8 +5,8 @@
 
 #define HOST_MAX 255
 
-/* The root's request to MPI_Comm_spawn_multiple: a command for each name, because mpiexec starts one process for each
- * host that it is given. */
+/* The root's request to MPI_Comm_spawn_multiple: a command for each name, because mpiexec starts
+ * one process for each host that it is given. */
 struct spawn {
     int n;                      /* commands */
     char *executable;
@@ -33,24 +33,29 @@ static bool is_any(const char *name)
     return !strcmp(name, MPIX_ANYWHERE);
 }
 
-static int check(const char *arch, int count, const char *const names[], const char *executable, int flag,
-                 const char *have)
+static int check(const char *arch, int count, const char *const names[], const char *executable,
+                 int flag, const char *have)
 {
     int mpi_errno = MPI_SUCCESS;
     bool arch_counts = !names;
 
     MPIR_ERR_CHKANDJUMP1(count < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", count);
-    MPIR_ERR_CHKANDJUMP2(count == 0, mpi_errno, MPI_ERR_ARG, "**argnonpos", "**argnonpos %s %d", "count", count);
-    MPIR_ERR_CHKANDJUMP1(!executable, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "executable");
+    MPIR_ERR_CHKANDJUMP2(count == 0, mpi_errno, MPI_ERR_ARG, "**argnonpos", "**argnonpos %s %d",
+                         "count", count);
+    MPIR_ERR_CHKANDJUMP1(!executable, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "executable");
     MPIR_ERR_CHKANDJUMP1(!arch, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "arch_type");
-    MPIR_ERR_CHKANDJUMP1(flag & ~MPIX_SPAWN_SOFT, mpi_errno, MPI_ERR_ARG, "**dynprocflag", "**dynprocflag %d", flag);
+    MPIR_ERR_CHKANDJUMP1(flag & ~MPIX_SPAWN_SOFT, mpi_errno, MPI_ERR_ARG, "**dynprocflag",
+                         "**dynprocflag %d", flag);
     for (int i = 0; names && i < count; i++) {
-        MPIR_ERR_CHKANDJUMP1(!names[i] || !names[i][0] || strlen(names[i]) > HOST_MAX, mpi_errno, MPI_ERR_ARG,
-                             "**dynprochost", "**dynprochost %d", i);
+        MPIR_ERR_CHKANDJUMP1(!names[i] || !names[i][0] ||
+                             strlen(names[i]) > HOST_MAX, mpi_errno, MPI_ERR_ARG, "**dynprochost",
+                             "**dynprochost %d", i);
         arch_counts = arch_counts || is_any(names[i]);
     }
-    MPIR_ERR_CHKANDJUMP2(arch_counts && !is_any(arch) && strcmp(arch, have), mpi_errno, MPIX_ERR_ALLOCATE,
-                         "**dynprocarch", "**dynprocarch %s %s", arch, have);
+    MPIR_ERR_CHKANDJUMP2(arch_counts && !is_any(arch) &&
+                         strcmp(arch, have), mpi_errno, MPIX_ERR_ALLOCATE, "**dynprocarch",
+                         "**dynprocarch %s %s", arch, have);
 
   fn_exit:
     return mpi_errno;
@@ -68,7 +73,8 @@ static char *expand(const char *executable, const char *arch)
         n_marks++;
         at += 2;
     }
-    char *text = MPL_malloc(strlen(executable) + n_marks * strlen(arch) + 1, MPL_MEM_OTHER), *end = text;
+    char *text = MPL_malloc(strlen(executable) + n_marks * strlen(arch) + 1, MPL_MEM_OTHER), *end =
+        text;
     if (!text)
         return NULL;
     while ((at = strstr(executable, "%a")) != NULL) {
@@ -79,7 +85,8 @@ static char *expand(const char *executable, const char *arch)
     return text;
 }
 
-static int add_command(struct spawn *spawn, const char *host, int count, char *const argv[], int flag)
+static int add_command(struct spawn *spawn, const char *host, int count, char *const argv[],
+                       int flag)
 {
     int mpi_errno = MPI_SUCCESS, i = spawn->n++;
     char range[32];
@@ -105,7 +112,8 @@ static int add_command(struct spawn *spawn, const char *host, int count, char *c
     goto fn_exit;
 }
 
-static int write_commands(struct spawn *spawn, int count, const char *const names[], char *const argv[], int flag)
+static int write_commands(struct spawn *spawn, int count, const char *const names[],
+                          char *const argv[], int flag)
 {
     int mpi_errno = MPI_SUCCESS;
     size_t most = (size_t) (names ? count : 1);
@@ -115,8 +123,8 @@ static int write_commands(struct spawn *spawn, int count, const char *const name
     spawn->argvs = MPL_calloc(most, sizeof(*spawn->argvs), MPL_MEM_OTHER);
     spawn->counts = MPL_calloc(most, sizeof(*spawn->counts), MPL_MEM_OTHER);
     spawn->infos = MPL_calloc(most, sizeof(*spawn->infos), MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(!spawn->executable || !spawn->commands || !spawn->argvs || !spawn->counts || !spawn->infos,
-                        mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_ERR_CHKANDJUMP(!spawn->executable || !spawn->commands || !spawn->argvs || !spawn->counts ||
+                        !spawn->infos, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; names && i < count && !some_host; i++)
         some_host = is_any(names[i]) ? NULL : names[i];
     for (int i = 0; i < (some_host ? count : 1); i++) {
@@ -131,8 +139,8 @@ static int write_commands(struct spawn *spawn, int count, const char *const name
     goto fn_exit;
 }
 
-static int prepare(struct spawn *spawn, const char *arch, int count, const char *const names[], const char *executable,
-                   char *const argv[], int flag)
+static int prepare(struct spawn *spawn, const char *arch, int count, const char *const names[],
+                   const char *executable, char *const argv[], int flag)
 {
     struct utsname host;
     int mpi_errno;
@@ -152,8 +160,9 @@ static int prepare(struct spawn *spawn, const char *arch, int count, const char 
 }
 
 /* The others are notified of an error that the root has found; they receive its class. */
-int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count, const char *const names[],
-                    const char *executable, char *const argv[], int flag, MPIR_Comm ** newcomm)
+int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count,
+                    const char *const names[], const char *executable, char *const argv[], int flag,
+                    MPIR_Comm ** newcomm)
 {
     struct spawn spawn = { 0 };
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
@@ -169,8 +178,9 @@ int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count, con
     if (root_class && !mpi_errno)
         mpi_errno = MPIR_Dynproc_error_elsewhere(root_class);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Comm_spawn_multiple(spawn.n, spawn.commands, spawn.argvs, spawn.counts, spawn.infos, root, comm,
-                                         newcomm, MPI_ERRCODES_IGNORE);
+    mpi_errno =
+        MPID_Comm_spawn_multiple(spawn.n, spawn.commands, spawn.argvs, spawn.counts, spawn.infos,
+                                 root, comm, newcomm, MPI_ERRCODES_IGNORE);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -1,23 +1,26 @@
 /*
- * Whether the other side of a connection is still there.  DN4: its death is an error of what is done with the
- * intercommunicator.
+ * Whether the other side of a connection is still there.  DN4: its death is an error of what is
+ * done with the intercommunicator.
  *
- * The network does not report that the sender of an expected message has ended.  So each process has lines to one or
- * two of the other side (dynproc_lines.h) as long as there is the intercommunicator.  If one breaks without a
- * farewell, that process has ended, and with it, as a rule, its job.  A process that sees this breaks its other
- * lines, so that all are notified, whichever process has ended.  Messages that were sent before come in first, so
- * there is a delay of one second; then every request that waits for the other side ends with an error
- * (mpid_failure.h), and what begins later, too.  A farewell is sent when the intercommunicator is freed, and not
- * by MPI_Finalize: the others of the same side may not be there yet.
+ * The network does not report that the sender of an expected message has ended.  So each process
+ * has lines to one or two of the other side (dynproc_lines.h) as long as there is the
+ * intercommunicator.  If one breaks without a farewell, that process has ended, and with it, as a
+ * rule, its job.  A process that sees this breaks its other lines, so that all are notified,
+ * whichever process has ended.  Messages that were sent before come in first, so there is a delay
+ * of one second; then every request that waits for the other side ends with an error
+ * (mpid_failure.h), and what begins later, too.  A farewell is sent when the intercommunicator is
+ * freed, and not by MPI_Finalize: the others of the same side may not be there yet.
  *
- * A connection consists of the intercommunicator, its copies, and what the collective operations of both use among the
- * processes of this side (local_comm).  It is there until the last of them is freed.
+ * A connection consists of the intercommunicator, its copies, and what the collective operations of
+ * both use among the processes of this side (local_comm).  It is there until the last of them is
+ * freed.
  *
- * A server of many clients must not run out of descriptors for that: beyond half of those that the process may have,
- * connections are not watched.
+ * A server of many clients must not run out of descriptors for that: beyond half of those that the
+ * process may have, connections are not watched.
  *
- * Polled in progress, some hundred times a second; no hook is active without connections.  Requests are scanned
- * through only when there may be new ones, as each holds a reference to its communicator.
+ * Polled in progress, some hundred times a second; no hook is active without connections.  Requests
+ * are scanned through only when there may be new ones, as each holds a reference to its
+ * communicator.
  */
 
 #include "dynproc_lines.h"
@@ -40,7 +43,8 @@ struct MPIR_Dynproc_connection {
     struct MPIR_Dynproc_lines *lines;
     bool has_ended;
     double broken_at, failed_at;        /* 0: it is not */
-    double local_at;            /* time of the last scan of the requests between processes of this side */
+    /* time of the last scan of the requests between processes of this side */
+    double local_at;
     int references;             /* of the communicators, when requests were scanned */
 };
 
@@ -89,7 +93,9 @@ static int count_references(const struct MPIR_Dynproc_connection *connection)
 
     for (MPIR_Comm * comm = MPIR_Live_comms; comm; comm = comm->adapt.next) {
         if (comm->adapt.connection == connection->number)
-            references += MPIR_Object_get_ref(comm) + (comm->local_comm ? MPIR_Object_get_ref(comm->local_comm) : 0);
+            references +=
+                MPIR_Object_get_ref(comm) +
+                (comm->local_comm ? MPIR_Object_get_ref(comm->local_comm) : 0);
     }
     return references;
 }
@@ -98,14 +104,16 @@ static void fail_what_waits(struct MPIR_Dynproc_connection *connection, double n
 {
     int references = count_references(connection);
 
-    if (connection->has_ended && references == connection->references && now - connection->failed_at < AGAIN_SECONDS)
+    if (connection->has_ended && references == connection->references &&
+        now - connection->failed_at < AGAIN_SECONDS)
         return;
     bool is_time = now - connection->local_at >= LOCAL_SECONDS;
 
     connection->has_ended = true;
     connection->failed_at = now;
     connection->local_at = is_time ? now : connection->local_at;
-    /* those that have ended keep their references until the program has them, so that they are scanned once more */
+    /* those that have ended keep their references until the program has them, so that they are
+     * scanned once more */
     const struct MPID_Failure failure = {.connection = connection->number,
         .also_matched = now - connection->broken_at > MATCHED_SECONDS,.also_local = is_time
     };
@@ -202,7 +210,8 @@ static struct MPIR_Dynproc_connection *new_connection(void)
         }
     }
     if (!connection || i == n_slots || (hook_id < 0 && MPIR_Progress_hook_register(poll_connections,
-                                                                                   &hook_id) != MPI_SUCCESS)) {
+                                                                                   &hook_id) !=
+                                        MPI_SUCCESS)) {
         MPL_free(connection);
         return NULL;
     }
@@ -239,7 +248,8 @@ int MPIR_Dynproc_accepted(MPIR_Comm * comm)
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     struct MPIR_Dynproc_lines *lines = MPIR_Dynproc_lines_new();
     struct MPIR_Dynproc_bc mine, *bcs = NULL;
-    const MPI_Aint sent = comm->is_low_group ? sizeof(mine) : 0, received = comm->is_low_group ? 0 : sizeof(mine);
+    const MPI_Aint sent = comm->is_low_group ? sizeof(mine) : 0, received =
+        comm->is_low_group ? 0 : sizeof(mine);
 
     mpi_errno = MPIR_Dynproc_connect(comm, lines);
     MPIR_ERR_CHECK(mpi_errno);

@@ -1,6 +1,6 @@
 /*
- * Functions that upstream's files call (mpir_adapt.h), and that concern more than one of adapt, session and dynproc:
- * each passes the event on, in order.  Nothing of ours calls them.
+ * Functions that upstream's files call (mpir_adapt.h), and that concern more than one of adapt,
+ * session and dynproc: each passes the event on, in order.  Nothing of ours calls them.
  */
 
 #include "adapt_handles.h"

@@ -5,7 +5,8 @@
  *   process_requests.c   process requests as MPI_Request, and their stages
  *   process_start.c      executable, arguments and start of a process, data of its slot, signals
  *   process_parent.c, process_stub.c, process_world.c
- *                        MPIX_Comm_parent_create: processes that start as one MPI_COMM_WORLD (process_world.h)
+ *                        MPIX_Comm_parent_create: processes that start as one MPI_COMM_WORLD
+ *                            (process_world.h)
  *   process_calls.c      messages about them to and from the step manager (pmi_adapt_set.h)
  *
  * Owned by whichever thread holds the library's critical section.
@@ -30,7 +31,8 @@ int MPIR_Process_get_jsinfo_impl(MPIR_Request * request, char *info);
 int MPIR_Process_get_stage_impl(const MPI_Status * status, int *stage);
 int MPIR_Process_get_return_code_impl(const MPI_Status * status, int *code);
 int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[]);
-int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request requests[], MPIR_Comm ** intercomm);
+int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request requests[],
+                                 MPIR_Comm ** intercomm);
 
 /* ---- process_requests.c ---- */
 
@@ -53,7 +55,8 @@ struct MPIR_Process_request {
     struct MPIR_Process_request *next_by_number, *next_by_handle;
 };
 
-/* It has come to this stage: MPIR_Process_take_event does the same for events of the step manager. */
+/* It has come to this stage: MPIR_Process_take_event does the same for events of the step
+ * manager. */
 void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stage stage);
 /* It is started, and active until its next stage. */
 int MPIR_Process_mark_started(struct MPIR_Process_request *request);
@@ -75,11 +78,13 @@ struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle);
 
 /* ---- process_calls.c: each waits only until the step manager has understood it ---- */
 
-int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const char *const locals[], const char *arch,
+int MPIR_Process_call_allocate(uint32_t first, int n, const char *global,
+                               const char *const locals[], const char *arch,
                                const char *const hosts[], bool hard);
 int MPIR_Process_call_start(uint32_t number, const char *executable, char *const args[], int n);
 /* All of them, as one world; `parent` is for PMI_PARENT_ENV. */
-int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process_request *const requests[]);
+int MPIR_Process_call_start_world(const char *parent, int n,
+                                  struct MPIR_Process_request *const requests[]);
 /* Cancelled if it has no slot yet. */
 int MPIR_Process_call_cancel(uint32_t number);
 /* Nobody waits for this request any more. */
@@ -93,7 +98,8 @@ int MPIR_Process_listen(void);
 /* An error if a program of a world cannot have so many arguments. */
 int MPIR_Process_world_check_args(int n_args);
 /* Whether all of its requests are among these handles, and can be started. */
-bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, MPIR_Request * const handles[]);
+bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n,
+                                 MPIR_Request * const handles[]);
 /* Does nothing if it is started. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world);
 /* Takes what the other side has sent; its requests may be freed, or reach STARTED. */

@@ -1,8 +1,10 @@
 /*
- * Messages about process requests to and from the step manager, as calls of process sets (pmi_adapt_set.h): one query
- * for events is under way while there are process requests, and gets its reply when there are events.
+ * Messages about process requests to and from the step manager, as calls of process sets
+ * (pmi_adapt_set.h): one query for events is under way while there are process requests, and gets
+ * its reply when there are events.
  *
- * State: whether that question is under way; owned by whichever thread holds the library's critical section.
+ * State: whether that question is under way; owned by whichever thread holds the library's critical
+ * section.
  */
 
 #include "process.h"
@@ -33,7 +35,8 @@ static bool are_short(const char *const texts[], int n)
     return true;
 }
 
-int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const char *const locals[], const char *arch,
+int MPIR_Process_call_allocate(uint32_t first, int n, const char *global,
+                               const char *const locals[], const char *arch,
                                const char *const hosts[], bool hard)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -41,8 +44,9 @@ int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const 
 
     MPIR_ERR_CHKANDJUMP(!is_short(arch) || (global && !is_short(global)) || !are_short(locals, n) ||
                         !are_short(hosts, n), mpi_errno, MPI_ERR_ARG, "**processtext");
-    MPIR_Session_write_task_allocate(&call, first, (uint32_t) n, hard, arch, global ? global : "", locals,
-                                     locals ? (uint32_t) n : 0, hosts, hosts ? (uint32_t) n : 0);
+    MPIR_Session_write_task_allocate(&call, first, (uint32_t) n, hard, arch, global ? global : "",
+                                     locals, locals ? (uint32_t) n : 0, hosts,
+                                     hosts ? (uint32_t) n : 0);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -60,14 +64,16 @@ int MPIR_Process_call_start(uint32_t number, const char *executable, char *const
     return MPIR_Session_call_notify(&call);
 }
 
-int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process_request *const requests[])
+int MPIR_Process_call_start_world(const char *parent, int n,
+                                  struct MPIR_Process_request *const requests[])
 {
     struct MPIR_Session_call call;
 
     MPIR_Session_write_task_start_world(&call, parent, (uint32_t) n);
     for (int i = 0; i < n; i++)
-        MPIR_Session_write_task_start_world_member(&call, requests[i]->number, requests[i]->executable,
-                                                   requests[i]->args, (uint32_t) requests[i]->n_args);
+        MPIR_Session_write_task_start_world_member(&call, requests[i]->number,
+                                                   requests[i]->executable, requests[i]->args,
+                                                   (uint32_t) requests[i]->n_args);
     return MPIR_Session_call_notify(&call);
 }
 
@@ -95,7 +101,7 @@ int MPIR_Process_call_signal(uint32_t number, const char *name)
     return MPIR_Session_call_notify(&call);
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static int take_events(struct MPIR_Session_answer *answer, void *state)
 {
@@ -133,7 +139,8 @@ int MPIR_Process_listen(void)
     if (listening)
         goto fn_exit;
     MPIR_Session_write_task_events(&call);
-    mpi_errno = MPIR_Session_call_start(&call, take_events, MPL_malloc(1, MPL_MEM_OTHER), &answered);
+    mpi_errno =
+        MPIR_Session_call_start(&call, take_events, MPL_malloc(1, MPL_MEM_OTHER), &answered);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Request_free(answered);        /* nobody waits for it */
     listening = true;
@@ -144,13 +151,14 @@ int MPIR_Process_listen(void)
     goto fn_exit;
 }
 
-/* ---- waiting for them ---------------------------------------------------------------------------------------- */
+/* ---- waiting for them ------------------------------------------------------------------------ */
 
 /* Whether all that is active is a process request. */
 static bool are_all_ours(int n, MPIR_Request * const requests[])
 {
     for (int i = 0; i < n; i++)
-        if (requests[i] && MPIR_Request_is_active(requests[i]) && !MPIR_Process_request_of(requests[i]))
+        if (requests[i] && MPIR_Request_is_active(requests[i]) &&
+            !MPIR_Process_request_of(requests[i]))
             return false;
     return true;
 }
@@ -181,13 +189,15 @@ static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An event of any of these requests comes as an answer.  A process that received messages continues to poll. */
+/* An event of any of these requests comes as an answer.  A process that received messages continues
+ * to poll. */
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
 {
     int mpi_errno = MPI_SUCCESS, in_vain = 0, sleep_ms = 1;
     const uint32_t *answered = MPIR_Board_answered();
 
-    if (!answered || MPIR_CVAR_PROGRESS_YIELD == MPIR_CVAR_PROGRESS_YIELD_never || !are_all_ours(n, requests))
+    if (!answered || MPIR_CVAR_PROGRESS_YIELD == MPIR_CVAR_PROGRESS_YIELD_never ||
+        !are_all_ours(n, requests))
         goto fn_exit;
     while (wait_on(n, requests, all)) {
         uint32_t seen = __atomic_load_n(answered, __ATOMIC_ACQUIRE);

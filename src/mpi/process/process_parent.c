@@ -1,6 +1,6 @@
 /*
- * MPIX_Comm_parent_create: makes the world of processes that are to start together, and the stub of the
- * intercommunicator with them (SPEC DC1-DC3).
+ * MPIX_Comm_parent_create: makes the world of processes that are to start together, and the stub of
+ * the intercommunicator with them (SPEC DC1-DC3).
  */
 
 #include "process_world.h"
@@ -18,10 +18,10 @@ int MPIR_Process_world_check_args(int n_args)
     int mpi_errno = MPI_SUCCESS;
     char text[128];
 
-    snprintf(text, sizeof(text), "a program has %d arguments and can have %d: write them to a file", n_args,
-             PMI_TASK_WORLD_ARGUMENTS_MAX);
-    MPIR_ERR_CHKANDJUMP1(n_args > PMI_TASK_WORLD_ARGUMENTS_MAX, mpi_errno, MPI_ERR_ARG, "**processparent",
-                         "**processparent %s", text);
+    snprintf(text, sizeof(text), "a program has %d arguments and can have %d: write them to a file",
+             n_args, PMI_TASK_WORLD_ARGUMENTS_MAX);
+    MPIR_ERR_CHKANDJUMP1(n_args > PMI_TASK_WORLD_ARGUMENTS_MAX, mpi_errno, MPI_ERR_ARG,
+                         "**processparent", "**processparent %s", text);
 
   fn_exit:
     return mpi_errno;
@@ -34,12 +34,15 @@ static int hold_requests(struct MPIR_Process_world *world, const MPI_Request han
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP1(!handles, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    MPIR_ERR_CHKANDJUMP1(!handles, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "array_of_requests");
     world->requests = MPL_calloc((size_t) world->n, sizeof(*world->requests), MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!world->requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < world->n; i++) {
-        struct MPIR_Process_request *request = MPIR_Process_inactive(MPIR_Process_handle(handles[i]));
-        MPIR_ERR_CHKANDJUMP(!request || request->world, mpi_errno, MPI_ERR_REQUEST, "**processbound");
+        struct MPIR_Process_request *request =
+            MPIR_Process_inactive(MPIR_Process_handle(handles[i]));
+        MPIR_ERR_CHKANDJUMP(!request ||
+                            request->world, mpi_errno, MPI_ERR_REQUEST, "**processbound");
         mpi_errno = MPIR_Process_world_check_args(request->n_args);
         MPIR_ERR_CHECK(mpi_errno);
         request->world = world;
@@ -54,12 +57,14 @@ static int hold_requests(struct MPIR_Process_world *world, const MPI_Request han
     goto fn_exit;
 }
 
-/* The same on all: an error of the greatest class that one has found, or who holds the requests, and how many. */
+/* The same on all: an error of the greatest class that one has found, or who holds the requests,
+ * and how many. */
 static int agree_on_holder(struct MPIR_Process_world *world, int own_errno)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    const int rank = world->local->rank, own_class = own_errno ? MPIR_ERR_GET_CLASS(own_errno) : MPI_SUCCESS;
+    const int rank = world->local->rank, own_class =
+        own_errno ? MPIR_ERR_GET_CLASS(own_errno) : MPI_SUCCESS;
     bool holds = world->n > 0;
     /* the holder's rank as a maximum, and as its own negative */
     int mine[4] = { own_class, holds ? rank : -1, holds ? -rank : -INT_MAX, world->n }, all[4];
@@ -70,7 +75,8 @@ static int agree_on_holder(struct MPIR_Process_world *world, int own_errno)
     if (!mpi_errno && all[0])
         mpi_errno = MPIR_Dynproc_error_elsewhere(all[0]);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(all[1] < 0 || all[1] != -all[2], mpi_errno, MPI_ERR_REQUEST, "**processbound");
+    MPIR_ERR_CHKANDJUMP(all[1] < 0 ||
+                        all[1] != -all[2], mpi_errno, MPI_ERR_REQUEST, "**processbound");
     world->holder = all[1];
     world->n = all[3];
 
@@ -104,7 +110,8 @@ static int make_stub(struct MPIR_Process_world *world)
     goto fn_exit;
 }
 
-int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request handles[], MPIR_Comm ** intercomm)
+int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request handles[],
+                                 MPIR_Comm ** intercomm)
 {
     int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
     struct MPIR_Process_world *world = MPL_calloc(1, sizeof(*world), MPL_MEM_OTHER);

@@ -1,13 +1,15 @@
 /*
- * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11): their table, their stages, and their end.
+ * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11): their table, their stages, and
+ * their end.
  *
- * The user's handle is a persistent receive whose operation stands for the next stage that is to be reported to the
- * program.  While it waits for a slot or for its process it has one, and is active; with a slot and nothing started
- * it has none.  Reached stages are counted apart from reported ones, so each is reported once, in order.  With the
- * last one the handle becomes one of a kind that is not persistent, and ends as any other.
+ * The user's handle is a persistent receive whose operation stands for the next stage that is to be
+ * reported to the program.  While it waits for a slot or for its process it has one, and is active;
+ * with a slot and nothing started it has none.  Reached stages are counted apart from reported
+ * ones, so each is reported once, in order.  With the last one the handle becomes one of a kind
+ * that is not persistent, and ends as any other.
  *
- * State: all process requests, in a table by handle and by number; owned by whichever thread holds the library's
- * critical section.
+ * State: all process requests, in a table by handle and by number; owned by whichever thread holds
+ * the library's critical section.
  */
 
 #include "process.h"
@@ -94,7 +96,8 @@ static void process_request_release(struct MPIR_Process_request *request)
 static bool is_process_over(const struct MPIR_Process_request *request)
 {
     return request->cancelled || (request->come == PMI_TASK_EXITED && (request->error ||
-                                                                      request->reported == PMI_TASK_STARTED));
+                                                                      request->reported ==
+                                                                          PMI_TASK_STARTED));
 }
 
 /* The data that MPI_Wait returns of the next stage. */
@@ -104,13 +107,17 @@ static void fill_status(struct MPIR_Process_request *request, MPI_Status * statu
     bool over = is_process_over(request);
 
     MPIR_Status_set_empty(status);
-    status->MPI_TAG = request->cancelled ? MPI_ANY_TAG : STAGE_TAG(over ? PMI_TASK_EXITED : request->reported + 1);
+    status->MPI_TAG =
+        request->cancelled ? MPI_ANY_TAG : STAGE_TAG(over ? PMI_TASK_EXITED : request->reported +
+                                                     1);
     status->MPI_SOURCE = over && !request->cancelled ? (int) request->code : MPIX_PROC_RUNNING;
     MPIR_STATUS_SET_CANCEL_BIT(*status, request->cancelled);
     if (request->cancelled && request->error)
-        MPIR_ERR_SET1(mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s", request->error);
+        MPIR_ERR_SET1(mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s",
+                      request->error);
     else if (over && request->error)
-        MPIR_ERR_SET1(mpi_errno, MPI_ERR_SPAWN, "**processspawn", "**processspawn %s", request->error);
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_SPAWN, "**processspawn", "**processspawn %s",
+                      request->error);
     status->MPI_ERROR = mpi_errno;
 }
 
@@ -171,11 +178,13 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
     struct MPIR_Process_request *request = find_number(event->number);
 
     if (request && request->world && event->stage == PMI_TASK_EXITED) {
-        MPIR_Process_world_poll(request->world);        /* it may have initialised MPI before it ended */
+        /* it may have initialised MPI before it ended */
+        MPIR_Process_world_poll(request->world);
         request = find_number(event->number);
     }
     if (!request || (event->stage == PMI_TASK_STARTED && (request->world || request->error)))
-        return;                 /* freed meanwhile; or it has yet to initialise MPI; or its world has failed before */
+        /* freed meanwhile; or it has yet to initialise MPI; or its world has failed before */
+        return;
     switch (event->stage) {
         case PMI_TASK_CANCELLED:
             request->cancelled = true;
@@ -258,13 +267,17 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
 
     MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
     MPIR_ERR_CHKANDJUMP(n > PMI_TASKS_MAX, mpi_errno, MPIX_ERR_ALLOCATE, "**processmany");
-    MPIR_ERR_CHKANDJUMP(hardness != MPIX_SOFT && hardness != MPIX_HARD, mpi_errno, MPI_ERR_ARG, "**processhardness");
-    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    MPIR_ERR_CHKANDJUMP(hardness != MPIX_SOFT &&
+                        hardness != MPIX_HARD, mpi_errno, MPI_ERR_ARG, "**processhardness");
+    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "array_of_requests");
     MPIR_ERR_CHKANDJUMP1(!arch, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "arch_type");
-    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_daemon(), mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate",
-                         "**processallocate %s", "the process was not started by this MPI's mpiexec");
-    MPIR_ERR_CHKANDJUMP1(strcmp(arch, MPIX_ANYWHERE) && (uname(&machine) < 0 || strcmp(arch, machine.machine)),
-                         mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s",
+    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_daemon(), mpi_errno, MPIX_ERR_ALLOCATE,
+                         "**processallocate", "**processallocate %s",
+                         "the process was not started by this MPI's mpiexec");
+    MPIR_ERR_CHKANDJUMP1(strcmp(arch, MPIX_ANYWHERE) && (uname(&machine) < 0 ||
+                          strcmp(arch, machine.machine)), mpi_errno, MPIX_ERR_ALLOCATE,
+                         "**processallocate", "**processallocate %s",
                          "all hosts of a job have the architecture of this one (uname -m)");
     last_number += (uint32_t) n;
     /* before the call: a slot may be there before it returns */
@@ -272,7 +285,8 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
         mpi_errno = make_process_request(first + (uint32_t) made);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = MPIR_Process_call_allocate(first, n, global, locals, arch, hosts, hardness == MPIX_HARD);
+    mpi_errno =
+        MPIR_Process_call_allocate(first, n, global, locals, arch, hosts, hardness == MPIX_HARD);
     MPIR_ERR_CHECK(mpi_errno);
     if (n > 0)
         mpi_errno = MPIR_Process_listen();
@@ -301,8 +315,8 @@ MPIR_Request *MPIR_Process_handle(MPI_Request request)
 
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
 {
-    return request->come == PMI_TASK_CANCELLED && !request->cancelled ? MPIR_Process_call_cancel(request->number) :
-        MPI_SUCCESS;
+    return request->come == PMI_TASK_CANCELLED &&
+        !request->cancelled ? MPIR_Process_call_cancel(request->number) : MPI_SUCCESS;
 }
 
 int MPIR_Process_request_free(struct MPIR_Process_request *request)
@@ -324,7 +338,8 @@ int MPIR_Process_get_stage_impl(const MPI_Status * status, int *stage)
 
     MPIR_ERR_CHKANDJUMP(!stage || !status || status == MPI_STATUS_IGNORE ||
                         status->MPI_TAG > STAGE_TAG(MPIX_STAGE_ALLOCATED) ||
-                        status->MPI_TAG < STAGE_TAG(MPIX_STAGE_EXITED), mpi_errno, MPI_ERR_ARG, "**processstatus");
+                        status->MPI_TAG < STAGE_TAG(MPIX_STAGE_EXITED), mpi_errno, MPI_ERR_ARG,
+                        "**processstatus");
     *stage = STAGE_TAG(status->MPI_TAG);
 
   fn_exit:

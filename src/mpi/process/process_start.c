@@ -1,6 +1,6 @@
 /*
- * A slot and the process in it, as a program uses them (SPEC DA4-DA8): executable and arguments, data of the slot,
- * start, and signals.
+ * A slot and the process in it, as a program uses them (SPEC DA4-DA8): executable and arguments,
+ * data of the slot, start, and signals.
  */
 
 #include "process.h"
@@ -21,7 +21,8 @@ int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
     char *copy;
 
     MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!executable || !*executable || strlen(executable) > PMI_TASK_TEXT_MAX, mpi_errno, MPI_ERR_ARG,
+    MPIR_ERR_CHKANDJUMP(!executable || !*executable ||
+                        strlen(executable) > PMI_TASK_TEXT_MAX, mpi_errno, MPI_ERR_ARG,
                         "**processtext");
     copy = MPL_strdup(executable);
     MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
@@ -66,7 +67,8 @@ static int copy_text(const char *text, char *capacity, int bytes)
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(!text, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP1(!capacity, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "the text");
+    MPIR_ERR_CHKANDJUMP1(!capacity, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "the text");
     MPL_strncpy(capacity, text, bytes);
 
   fn_exit:
@@ -95,9 +97,11 @@ static int check_start(struct MPIR_Process_request *request, int n, MPIR_Request
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!MPIR_Process_inactive(request->handle), mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Process_inactive(request->handle), mpi_errno, MPI_ERR_REQUEST,
+                        "**processrequest");
     MPIR_ERR_CHKANDJUMP(!request->executable, mpi_errno, MPI_ERR_REQUEST, "**processexec");
-    MPIR_ERR_CHKANDJUMP(request->world && !MPIR_Process_world_is_whole(request->world, n, handles), mpi_errno,
+    MPIR_ERR_CHKANDJUMP(request->world &&
+                        !MPIR_Process_world_is_whole(request->world, n, handles), mpi_errno,
                         MPI_ERR_REQUEST, "**processtogether");
 
   fn_exit:
@@ -114,7 +118,9 @@ static int start_process(struct MPIR_Process_request *request)
         return MPI_SUCCESS;     /* with its world, which may have failed since */
     if (request->world)
         return MPIR_Process_world_start(request->world);
-    mpi_errno = MPIR_Process_call_start(request->number, request->executable, request->args, request->n_args);
+    mpi_errno =
+        MPIR_Process_call_start(request->number, request->executable, request->args,
+                                request->n_args);
     return mpi_errno ? mpi_errno : MPIR_Process_mark_started(request);
 }
 
@@ -155,12 +161,15 @@ int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
     const char *name = pmi_signal_name(signum);
     bool missed = false;
 
-    MPIR_ERR_CHKANDJUMP1(!name, mpi_errno, MPIX_ERR_INVALID_SIGNAL, "**processsignal", "**processsignal %d", signum);
+    MPIR_ERR_CHKANDJUMP1(!name, mpi_errno, MPIX_ERR_INVALID_SIGNAL, "**processsignal",
+                         "**processsignal %d", signum);
     MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
-    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "array_of_requests");
     for (int i = 0; i < n; i++)
         missed = missed || !running_process(requests[i]);
-    /* the end of one may be that of others, and may come while the first one is sent: they were running */
+    /* the end of one may be that of others, and may come while the first one is sent: they were
+     * running */
     for (int i = 0; i < n; i++) {
         const struct MPIR_Process_request *request = running_process(requests[i]);
         mpi_errno = request ? MPIR_Process_call_signal(request->number, name) : MPI_SUCCESS;

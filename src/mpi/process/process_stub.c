@@ -1,9 +1,11 @@
 /*
- * The intercommunicator with processes that start together as one MPI_COMM_WORLD, before they are there (SPEC DC1-DC3).
+ * The intercommunicator with processes that start together as one MPI_COMM_WORLD, before they are
+ * there (SPEC DC1-DC3).
  *
- * Until then it is a stub: an object without the device's part.  It is marked as one that is revoked, so that the tests
- * of validity, made anyway in each MPI call, lead here from those that communicate and not from the others; here they
- * wait.  If the processes have ended before, it stays as it is and may be freed.
+ * Until then it is a stub: an object without the device's part.  It is marked as one that is
+ * revoked, so that the tests of validity, made anyway in each MPI call, lead here from those that
+ * communicate and not from the others; here they wait.  If the processes have ended before, it
+ * stays as it is and may be freed.
  */
 
 #include "process_world.h"
@@ -65,8 +67,8 @@ static int check_wait(const struct MPIR_Process_world *world)
 
     bool is_alone = MPIR_ThreadInfo.thread_provided < MPI_THREAD_MULTIPLE;
 
-    MPIR_ERR_CHKANDJUMP1(MPIR_Process_world_is_held_here(world) && !world->is_started && is_alone, mpi_errno,
-                         MPI_ERR_COMM, "**processparent", "**processparent %s",
+    MPIR_ERR_CHKANDJUMP1(MPIR_Process_world_is_held_here(world) && !world->is_started &&
+                         is_alone, mpi_errno, MPI_ERR_COMM, "**processparent", "**processparent %s",
                          "the processes are not started: call MPI_Startall with their requests");
 
   fn_exit:

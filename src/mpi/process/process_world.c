@@ -1,16 +1,17 @@
 /*
- * Processes that start together as one MPI_COMM_WORLD (SPEC DC1-DC3): from their start until both sides know each
- * other.
+ * Processes that start together as one MPI_COMM_WORLD (SPEC DC1-DC3): from their start until both
+ * sides know each other.
  *
- * The process that holds the requests is the only one that has anything to do with the start.  It listens for rank 0 of
- * the new processes (dynproc/parent.c), which comes at the end of its MPI_Init; both exchange what their sides consist
- * of, and the requests reach STARTED.  The other processes have a receive under way, in which the holder notifies them.
+ * The process that holds the requests is the only one that has anything to do with the start.  It
+ * listens for rank 0 of the new processes (dynproc/parent.c), which comes at the end of its
+ * MPI_Init; both exchange what their sides consist of, and the requests reach STARTED.  The other
+ * processes have a receive under way, in which the holder notifies them.
  */
 
 #include "process_world.h"
 #include <fcntl.h>
 
-/* ---- what comes to an end ---------------------------------------------------------------------------------------- */
+/* ---- what comes to an end -------------------------------------------------------------------- */
 
 void MPIR_Process_world_stop_listening(struct MPIR_Process_world *world)
 {
@@ -21,11 +22,13 @@ void MPIR_Process_world_stop_listening(struct MPIR_Process_world *world)
     world->link = NULL;
 }
 
-static int send_to_other(struct MPIR_Process_world *world, const void *data, int count, MPI_Datatype type, int rank)
+static int send_to_other(struct MPIR_Process_world *world, const void *data, int count,
+                         MPI_Datatype type, int rank)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
 
-    return MPIC_Isend(data, count, type, rank, world->tag, world->local, &world->sends[world->n_sends++], &errflag);
+    return MPIC_Isend(data, count, type, rank, world->tag, world->local,
+                      &world->sends[world->n_sends++], &errflag);
 }
 
 /* A process that has ended takes the job with it, so what cannot be sent is not missed. */
@@ -56,7 +59,8 @@ static void fail_process_request(struct MPIR_Process_request *request)
     if (!request->started || request->come == PMI_TASK_EXITED)
         return;
     if (!request->error)
-        request->error = MPL_strdup("another process of its world has ended before it had initialised MPI");
+        request->error =
+            MPL_strdup("another process of its world has ended before it had initialised MPI");
     (void) MPIR_Process_call_signal(request->number, "KILL");
 }
 
@@ -92,7 +96,7 @@ void MPIR_Process_world_failed(struct MPIR_Process_request *request)
         fail_world(world);
 }
 
-/* ---- the other side is there ------------------------------------------------------------------------------------- */
+/* ---- the other side is there ----------------------------------------------------------------- */
 
 static int complete_stub(struct MPIR_Process_world *world)
 {
@@ -102,8 +106,9 @@ static int complete_stub(struct MPIR_Process_world *world)
     world->state = MPIR_PROCESS_WORLD_COMPLETE;
     world->stub = NULL;
     comm->revoked = 0;
-    mpi_errno = MPID_Dynproc_complete(comm, world->local, (MPIR_Context_id_t) world->other.context_id,
-                                      world->other.address_sizes, world->other.addresses);
+    mpi_errno =
+        MPID_Dynproc_complete(comm, world->local, (MPIR_Context_id_t) world->other.context_id,
+                              world->other.address_sizes, world->other.addresses);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Dynproc_connect(comm, world->lines);
     world->lines = NULL;
@@ -145,7 +150,8 @@ static int all_are_there(struct MPIR_Process_world *world)
 
 static bool send_own_side(struct MPIR_Process_world *world)
 {
-    struct MPIR_Dynproc_side mine = {.context_id = world->context_id,.size = world->local->local_size,
+    struct MPIR_Dynproc_side mine = {.context_id = world->context_id,
+                                     .size = world->local->local_size,
         .bcs = world->bcs
     };
     bool is_sent = false;
@@ -183,11 +189,13 @@ static bool is_other_side_there(struct MPIR_Process_world *world)
     return false;
 }
 
-/* ---- the others are notified ------------------------------------------------------------------------------------- */
+/* ---- the others are notified ----------------------------------------------------------------- */
 
-int MPIR_Process_world_receive(struct MPIR_Process_world *world, int i, void *data, int count, MPI_Datatype type)
+int MPIR_Process_world_receive(struct MPIR_Process_world *world, int i, void *data, int count,
+                               MPI_Datatype type)
 {
-    return MPIC_Irecv(data, count, type, world->holder, world->tag, world->local, &world->receives[i]);
+    return MPIC_Irecv(data, count, type, world->holder, world->tag, world->local,
+                      &world->receives[i]);
 }
 
 /* Whether it is there; then it is given back. */
@@ -211,8 +219,10 @@ static bool receive_side(struct MPIR_Process_world *world)
     other->address_sizes = MPL_malloc(sizeof(int) * (size_t) other->size, MPL_MEM_OTHER);
     other->addresses = MPL_malloc((size_t) MPL_MAX(other->bytes, 1), MPL_MEM_OTHER);
     return other->address_sizes && other->addresses &&
-        MPIR_Process_world_receive(world, 1, other->address_sizes, other->size, MPI_INT) == MPI_SUCCESS &&
-        MPIR_Process_world_receive(world, 2, other->addresses, other->bytes, MPI_BYTE) == MPI_SUCCESS;
+        MPIR_Process_world_receive(world, 1, other->address_sizes, other->size,
+                                   MPI_INT) == MPI_SUCCESS &&
+        MPIR_Process_world_receive(world, 2, other->addresses, other->bytes,
+                                   MPI_BYTE) == MPI_SUCCESS;
 }
 
 /* The holder's messages so far. */
@@ -221,7 +231,8 @@ static void listen_to_holder(struct MPIR_Process_world *world)
     bool is_good = true;
 
     if (world->receives[0]) {
-        if (is_received(&world->receives[0], &is_good) && (!is_good || world->head[0] || !receive_side(world)))
+        if (is_received(&world->receives[0], &is_good) &&
+            (!is_good || world->head[0] || !receive_side(world)))
             fail_world(world);
         return;
     }
@@ -233,7 +244,7 @@ static void listen_to_holder(struct MPIR_Process_world *world)
         fail_world(world);
 }
 
-/* ---- progress ---------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 void MPIR_Process_world_poll(struct MPIR_Process_world *world)
 {
@@ -318,9 +329,10 @@ void MPIR_Process_close_worlds(void)
     }
 }
 
-/* ---- start ------------------------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
-bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, MPIR_Request * const handles[])
+bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n,
+                                 MPIR_Request * const handles[])
 {
     int found = 0;
 
@@ -331,7 +343,8 @@ bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, 
     return found == world->n;
 }
 
-/* One of them may end, and with it the world, while they are started: a failed world has no requests any more. */
+/* One of them may end, and with it the world, while they are started: a failed world has no
+ * requests any more. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world)
 {
     int mpi_errno = MPI_SUCCESS;

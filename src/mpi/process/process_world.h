@@ -1,10 +1,10 @@
 /*
- * Worlds of processes that a program starts together (MPIX_Comm_parent_create): what the files about them guarantee
- * each other.  process_parent.c makes one, process_stub.c is the intercommunicator before its processes are there,
- * process_world.c does the rest.
+ * Worlds of processes that a program starts together (MPIX_Comm_parent_create): what the files
+ * about them guarantee each other.  process_parent.c makes one, process_stub.c is the
+ * intercommunicator before its processes are there, process_world.c does the rest.
  *
- * State: worlds whose processes are awaited, or whose stub is there; owned by whichever thread holds the library's
- * critical section.
+ * State: worlds whose processes are awaited, or whose stub is there; owned by whichever thread
+ * holds the library's critical section.
  */
 
 #ifndef PROCESS_WORLD_H_INCLUDED
@@ -62,6 +62,7 @@ void MPIR_Process_world_stop_listening(struct MPIR_Process_world *world);
 /* One that is in no list. */
 void MPIR_Process_world_free(struct MPIR_Process_world *world);
 /* Of another process than the holder: the holder's message number `i` goes there. */
-int MPIR_Process_world_receive(struct MPIR_Process_world *world, int i, void *data, int count, MPI_Datatype type);
+int MPIR_Process_world_receive(struct MPIR_Process_world *world, int i, void *data, int count,
+                               MPI_Datatype type);
 
 #endif /* PROCESS_WORLD_H_INCLUDED */

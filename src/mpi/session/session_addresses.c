@@ -1,7 +1,7 @@
 /*
- * Addresses of this process and of others, as text (business cards).  An address is followed by a comma and the
- * process' text for shared memory with others of its host.  A process sends to those whose address it has inserted.
- * SX5, SI8.
+ * Addresses of this process and of others, as text (business cards).  An address is followed by a
+ * comma and the process' text for shared memory with others of its host.  A process sends to those
+ * whose address it has inserted.  SX5, SI8.
  *
  * All that this process knows of contacts has one lock, which is not held while others are awaited.
  */
@@ -79,7 +79,7 @@ int MPIR_Session_rendezvous_self(void)
     goto fn_exit;
 }
 
-/* ---- processes of different start groups ------------------------------------------------------------------------- */
+/* ---- processes of different start groups ----------------------------------------------------- */
 
 static char **channel_bcs;      /* by lpid: taken in with the address, and not offered yet */
 
@@ -95,7 +95,8 @@ bool MPIR_Session_knows(int lpid)
     return MPID_Session_knows(lpid) || (MPIR_Process.comm_world && is_mate(lpid));
 }
 
-/* A ring in the other's memory is claimed when both make a communicator, not before: one of them may never. */
+/* A ring in the other's memory is claimed when both make a communicator, not before: one of them
+ * may never. */
 int MPIR_Session_insert_bc(int lpid, const char *bc)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -134,8 +135,8 @@ void MPIR_Session_offer_channels(const int *lpids, int n)
         MPIR_Session_offer_channel(lpids[i]);
 }
 
-/* The own one is taken in as others' are, with a channel that is claimed later (MPIR_Session_take_own_bc claims it at
- * once). */
+/* The own one is taken in as others' are, with a channel that is claimed later
+ * (MPIR_Session_take_own_bc claims it at once). */
 int MPIR_Session_insert_own_bc(char *bc, int bytes)
 {
     int mpi_errno = MPIR_Session_write_bc(bc, bytes);
@@ -143,7 +144,8 @@ int MPIR_Session_insert_own_bc(char *bc, int bytes)
     return mpi_errno ? mpi_errno : MPIR_Session_insert_bc(MPIR_Session_lpid(), bc);
 }
 
-/* Of processes of the launch the others need not know, who take in its world together, if at all. */
+/* Of processes of the launch the others need not know, who take in its world together, if at
+ * all. */
 static int insert_other_bc(uint32_t uid, const char *bc)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -1,15 +1,16 @@
 /*
- * How the members of a group agree on the id of their communicator: instead of upstream's MPII_Allreduce_group, with
- * the same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
+ * How the members of a group agree on the id of their communicator: instead of upstream's
+ * MPII_Allreduce_group, with the same messages, while MPI_Comm_create_from_group makes one in this
+ * thread.  SI8.
  *
- * Each message names its creation, by its string and its group: two creations by the same processes at a
- * time never mix, even if the tags that are made of their strings agree.  Their threads take turns with the ids in the
- * same order everywhere, and share receives (session_inbox.c).
+ * Each message names its creation, by its string and its group: two creations by the same processes
+ * at a time never mix, even if the tags that are made of their strings agree.  Their threads take
+ * turns with the ids in the same order everywhere, and share receives (session_inbox.c).
  *
- * A wait for a process that has ended without having come fails.  The waiting process reports that with all messages
- * of the same round, and once more, so that processes that it would not reach again fail as well.  Nobody waits for
- * an exited process.  Messages that such a creation leaves are never taken for another one's: no group with
- * that process can have one.
+ * A wait for a process that has ended without having come fails.  The waiting process reports that
+ * with all messages of the same round, and once more, so that processes that it would not reach
+ * again fail as well.  Nobody waits for an exited process.  Messages that such a creation leaves
+ * are never taken for another one's: no group with that process can have one.
  */
 
 #include "session_agree.h"
@@ -64,14 +65,15 @@ uint64_t MPIR_Session_agree_order(int tag)
     return own.text ? own.creation : (uint64_t) tag;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static size_t text_bytes(void)
 {
     return MPL_MIN(strlen(own.text), MPIR_AGREE_TEXT_MAX);
 }
 
-static size_t write_message(const struct MPIR_Agree_round *round, struct MPIR_Agree_message *message)
+static size_t write_message(const struct MPIR_Agree_round *round,
+                            struct MPIR_Agree_message *message)
 {
     message->creation = own.creation;
     message->failed = round->failed;
@@ -82,10 +84,11 @@ static size_t write_message(const struct MPIR_Agree_round *round, struct MPIR_Ag
     return MPIR_Agree_head_bytes(round->n) + text_bytes();
 }
 
-bool MPIR_Agree_is_own(const struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message, size_t bytes)
+bool MPIR_Agree_is_own(const struct MPIR_Agree_round *round,
+                       const struct MPIR_Agree_message *message, size_t bytes)
 {
-    return bytes == MPIR_Agree_head_bytes(round->n) + text_bytes() && message->n == (uint32_t) round->n &&
-        message->creation == own.creation &&
+    return bytes == MPIR_Agree_head_bytes(round->n) + text_bytes() &&
+        message->n == (uint32_t) round->n && message->creation == own.creation &&
         !memcmp((const char *) message + MPIR_Agree_head_bytes(round->n), own.text, text_bytes());
 }
 
@@ -101,10 +104,11 @@ int MPIR_Agree_rank_in(const struct MPIR_Agree_round *round, int member, int *ra
         *rank = MPIR_Agree_lpid_of(round, member);
         return MPI_SUCCESS;
     }
-    return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group, rank);
+    return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group,
+                                           rank);
 }
 
-/* ---- to and from one member -------------------------------------------------------------------------------------- */
+/* ---- to and from one member ------------------------------------------------------------------ */
 
 void MPIR_Agree_make_progress(int *mpi_errno)
 {
@@ -112,8 +116,8 @@ void MPIR_Agree_make_progress(int *mpi_errno)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An error of the network where a member has ended is no other failure than that.  A thread that makes progress for
- * one member may receive a message to another one. */
+/* An error of the network where a member has ended is no other failure than that.  A thread that
+ * makes progress for one member may receive a message to another one. */
 static void forgive(struct MPIR_Agree_round *round, int *mpi_errno)
 {
     bool failed = false;
@@ -141,7 +145,9 @@ static int start_send(struct MPIR_Agree_round *round, int member, struct sent *s
     size_t bytes = write_message(round, sent->message);
     mpi_errno = MPIR_Agree_rank_in(round, member, &rank);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIC_Isend(sent->message, bytes, MPI_BYTE, rank, round->tag, round->comm, &sent->request, &errflag);
+    mpi_errno =
+        MPIC_Isend(sent->message, bytes, MPI_BYTE, rank, round->tag, round->comm, &sent->request,
+                   &errflag);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -179,7 +185,8 @@ static int end_send(struct MPIR_Agree_round *round, int member, struct sent *sen
 }
 
 /* Another thread may receive what comes for this one.  Nothing has failed before. */
-static int receive_letter(struct MPIR_Agree_round *round, int member, struct MPIR_Agree_message *message)
+static int receive_letter(struct MPIR_Agree_round *round, int member,
+                          struct MPIR_Agree_message *message)
 {
     int mpi_errno = MPI_SUCCESS, lpid = MPIR_Agree_lpid_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
@@ -209,9 +216,10 @@ static int receive_letter(struct MPIR_Agree_round *round, int member, struct MPI
     goto fn_exit;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-static void combine_numbers(struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message)
+static void combine_numbers(struct MPIR_Agree_round *round,
+                            const struct MPIR_Agree_message *message)
 {
     round->failed |= message->failed != 0;
     own.unknown_hosts |= message->unknown_hosts != 0;
@@ -274,12 +282,13 @@ static int exchange_with(struct MPIR_Agree_round *round, int member)
     goto fn_exit;
 }
 
-/* Recursive doubling; of the first 2 * rest members the odd ones represent the even ones.  `again`: only report
- * those that this member speaks with. */
+/* Recursive doubling; of the first 2 * rest members the odd ones represent the even ones.  `again`:
+ * only report those that this member speaks with. */
 static int agree_in_round(struct MPIR_Agree_round *round, bool again)
 {
     int mpi_errno = MPI_SUCCESS, rank = round->group->rank, size = round->group->size;
-    int power = MPL_pof2(size), rest = size - power, newrank = rank < 2 * rest ? rank / 2 : rank - rest;
+    int power = MPL_pof2(size), rest = size - power, newrank =
+        rank < 2 * rest ? rank / 2 : rank - rest;
     bool stood_for = rank < 2 * rest && rank % 2 == 0, stands = rank < 2 * rest && !stood_for;
 
     if (stood_for)
@@ -304,10 +313,12 @@ static int agree_in_round(struct MPIR_Agree_round *round, bool again)
     goto fn_exit;
 }
 
-int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag)
+int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm,
+                                 MPIR_Group * group, int tag)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Agree_round round = {.comm = comm,.group = group,.tag = tag,.n = n,.op = op,.numbers = numbers };
+    struct MPIR_Agree_round round = {.comm = comm,.group = group,.tag = tag,.n = n,.op = op,
+                                     .numbers = numbers };
 
     MPIR_Assert(n <= MPIR_AGREE_NUMBERS_MAX && (op == MPI_BAND || op == MPI_MIN));
     mpi_errno = agree_in_round(&round, false);

@@ -1,6 +1,6 @@
 /*
- * An agreement on the id of a communicator among the members of a group: what session_agree.c, which does it, and
- * session_inbox.c, where its messages arrive, guarantee each other.
+ * An agreement on the id of a communicator among the members of a group: what session_agree.c,
+ * which does it, and session_inbox.c, where its messages arrive, guarantee each other.
  */
 
 #ifndef SESSION_AGREE_H_INCLUDED
@@ -30,7 +30,8 @@ struct MPIR_Agree_inbox {
     struct MPIR_Agree_inbox *next, *prev;
     int context_id, tag, source, lpid;
     int waiting;                /* threads */
-    struct MPIR_Agree_letter *letters;  /* that nobody has taken, in the order in which they were sent */
+    /* that nobody has taken, in the order in which they were sent */
+    struct MPIR_Agree_letter *letters;
     struct MPIR_Agree_letter *expected; /* NULL: no receive is posted */
     MPIR_Request *request;      /* for it */
     bool closing;               /* the receive is being cancelled: none is posted meanwhile */
@@ -54,7 +55,8 @@ static inline size_t MPIR_Agree_head_bytes(int n)
 /* ---- session_agree.c ---- */
 
 /* Whether the message is of what this thread makes. */
-bool MPIR_Agree_is_own(const struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message, size_t bytes);
+bool MPIR_Agree_is_own(const struct MPIR_Agree_round *round,
+                       const struct MPIR_Agree_message *message, size_t bytes);
 /* Of a group's member: its lpid, and its rank in the round's communicator. */
 int MPIR_Agree_lpid_of(const struct MPIR_Agree_round *round, int member);
 int MPIR_Agree_rank_in(const struct MPIR_Agree_round *round, int member, int *rank);
@@ -62,12 +64,14 @@ void MPIR_Agree_make_progress(int *mpi_errno);
 
 /* ---- session_inbox.c ---- */
 
-int MPIR_Agree_open_inbox(const struct MPIR_Agree_round *round, int member, struct MPIR_Agree_inbox **opened);
+int MPIR_Agree_open_inbox(const struct MPIR_Agree_round *round, int member,
+                          struct MPIR_Agree_inbox **opened);
 /* False: it has not come. */
 bool MPIR_Agree_take_letter(const struct MPIR_Agree_round *round, struct MPIR_Agree_inbox *inbox,
                             struct MPIR_Agree_message *message);
 /* One step towards the next letter. */
-int MPIR_Agree_wait_for_letter(const struct MPIR_Agree_round *round, struct MPIR_Agree_inbox *inbox);
+int MPIR_Agree_wait_for_letter(const struct MPIR_Agree_round *round,
+                               struct MPIR_Agree_inbox *inbox);
 /* A late message, for which nobody waits any more, is stored for a later receive. */
 int MPIR_Agree_close_inbox(struct MPIR_Agree_inbox *inbox);
 

@@ -1,6 +1,6 @@
 /*
- * Replies of the step manager to calls of session_call.c: how they are read, and the errors that they stand for.
- * Nothing is read beyond the end of a reply: it is bad then.  SE1.
+ * Replies of the step manager to calls of session_call.c: how they are read, and the errors that
+ * they stand for.  Nothing is read beyond the end of a reply: it is bad then.  SE1.
  */
 
 #include "session.h"
@@ -25,10 +25,12 @@ int MPIR_Session_answer_error(struct MPIR_Session_answer *answer)
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_SPAWN, "**psetcall", "**psetcall %s", text);
             break;
         case PMI_SET_WINDOWS:
-            MPIR_ERR_SET1(mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetcall", "**psetcall %s", text);
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetcall", "**psetcall %s",
+                          text);
             break;
         case PMI_TASK_NO_PLACE:
-            MPIR_ERR_SET1(mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s", text);
+            MPIR_ERR_SET1(mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s",
+                          text);
             break;
         case PMI_SET_FULL:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**psetcall", "**psetcall %s", text);

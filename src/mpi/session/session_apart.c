@@ -1,11 +1,11 @@
 /*
  * How processes that were not started together become known to each other.  SI8.
  *
- * They receive each other's addresses from mpiexec: with the data of sets that hold them, and where that was not
- * enough, at a rendezvous in mpiexec.  They have one rendezvous when all have inserted the addresses of all, for the
- * reason in session_rendezvous.c.  Nobody waits there for an exited process.  Processes that had a rendezvous need no
- * other one if mpiexec reports that they are a full mesh (pset_meshes.h); it answers at once those that do not know it
- * yet.
+ * They receive each other's addresses from mpiexec: with the data of sets that hold them, and where
+ * that was not enough, at a rendezvous in mpiexec.  They have one rendezvous when all have inserted
+ * the addresses of all, for the reason in session_rendezvous.c.  Nobody waits there for an exited
+ * process.  Processes that had a rendezvous need no other one if mpiexec reports that they are a
+ * full mesh (pset_meshes.h); it answers at once those that do not know it yet.
  */
 
 #include "session_contact.h"
@@ -39,10 +39,11 @@ static int insert_missing(struct MPIR_Session_answer *answer, const int *lpids, 
     return mpi_errno;
 }
 
-/* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and they have another
- * rendezvous.  `is_needless`: those that know each other for good need not have come. */
-static int rendezvous_round(const int *lpids, int n, const char *stringtag, int round, const char *bc, bool knows_all,
-                            bool * complete, bool * is_needless)
+/* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and
+ * they have another rendezvous.  `is_needless`: those that know each other for good need not have
+ * come. */
+static int rendezvous_round(const int *lpids, int n, const char *stringtag, int round,
+                            const char *bc, bool knows_all, bool *complete, bool *is_needless)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
@@ -56,11 +57,13 @@ static int rendezvous_round(const int *lpids, int n, const char *stringtag, int 
     call.waits = true;
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     if (mpi_errno)
-        goto fn_fail;           /* no line of the error's stack: the reason comes last, and would be cut off */
+        /* no line of the error's stack: the reason comes last, and would be cut off */
+        goto fn_fail;
     MPIR_Session_bc_given();
     rendezvous_count++;
     uint32_t bcs = MPIR_Session_answer_number(&answer);
-    MPIR_ERR_CHKANDJUMP(answer.bad || (bcs != 0 && bcs != (uint32_t) n), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad || (bcs != 0 &&
+                         bcs != (uint32_t) n), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     *complete = bcs == 0;
     MPL_initlock_lock(&MPIR_Session_contact_lock);
     mpi_errno = insert_missing(&answer, lpids, (int) bcs);
@@ -79,7 +82,8 @@ static int rendezvous_round(const int *lpids, int n, const char *stringtag, int 
     goto fn_exit;
 }
 
-int MPIR_Session_rendezvous_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met)
+int MPIR_Session_rendezvous_apart(const MPIR_Group * group, const char *stringtag, int first_round,
+                                  bool *has_met)
 {
     int mpi_errno = MPI_SUCCESS, *lpids = NULL;
     char bc[PMI_SET_CARD_MAX];
@@ -96,8 +100,8 @@ int MPIR_Session_rendezvous_apart(const MPIR_Group * group, const char *stringta
     }
     MPIR_CHKLMEM_MALLOC(lpids, int *, group->size * sizeof(int), mpi_errno, "lpids", MPL_MEM_OTHER);
     for (int i = 0; i < group->size; i++) {
-        MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPID_SESSION_LPIDS_MAX, mpi_errno, MPI_ERR_GROUP,
-                            "**sessiongroup");
+        MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPID_SESSION_LPIDS_MAX, mpi_errno,
+                            MPI_ERR_GROUP, "**sessiongroup");
         lpids[i] = (int) group->lrank_to_lpid[i].lpid;
     }
     MPL_initlock_lock(&MPIR_Session_contact_lock);
@@ -110,11 +114,14 @@ int MPIR_Session_rendezvous_apart(const MPIR_Group * group, const char *stringta
         MPIR_Session_offer_channels(lpids, group->size);
     MPL_initlock_unlock(&MPIR_Session_contact_lock);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = rendezvous_round(lpids, group->size, stringtag, first_round, MPIR_Session_bc_is_given()? "" : bc,
-                                 knows_all, &complete, &is_needless);
+    mpi_errno =
+        rendezvous_round(lpids, group->size, stringtag, first_round,
+                         MPIR_Session_bc_is_given()? "" : bc, knows_all, &complete, &is_needless);
     MPIR_ERR_CHECK(mpi_errno);
     if (!complete)
-        mpi_errno = rendezvous_round(lpids, group->size, stringtag, first_round + 1, "", true, &complete, &is_needless);
+        mpi_errno =
+            rendezvous_round(lpids, group->size, stringtag, first_round + 1, "", true, &complete,
+                             &is_needless);
     MPIR_ERR_CHECK(mpi_errno);
     if (is_needless)
         mpi_errno = MPIR_Session_decide_all(group, &is_new);

@@ -1,19 +1,19 @@
 /*
- * Texts that the primary process of a set gives to all its members, agreed on as a probe.  A call that delivers
- * nothing is a store, a fence and a load on the board (pmi_adapt_set.h, doc/developer/decisions/agreement.md); the
- * step manager is queried when a set is used for the first time, when a text is given, and in front of a gate.  SB1,
- * SB2.
+ * Texts that the primary process of a set gives to all its members, agreed on as a probe.  A call
+ * that delivers nothing is a store, a fence and a load on the board (pmi_adapt_set.h,
+ * doc/developer/decisions/agreement.md); the step manager is queried when a set is used for the
+ * first time, when a text is given, and in front of a gate.  SB1, SB2.
  *
- * Owned by whichever thread holds the library's critical section, which questions give up: `busy` keeps others from a
- * part meanwhile.
+ * Owned by whichever thread holds the library's critical section, which questions give up: `busy`
+ * keeps others from a part meanwhile.
  */
 
 #include "session.h"
 #include "connect_board.h"
 #include "mpir_adapt.h"
 
-/* The meaning of a name in this process.  Number k counts in entry k of the board, unless its set was known by another
- * name before. */
+/* The meaning of a name in this process.  Number k counts in entry k of the board, unless its set
+ * was known by another name before. */
 struct part {
     char name[PMI_SET_NAME_MAX + 1];    /* "": free */
     int entry;
@@ -80,7 +80,8 @@ static int release_entries(void)
 
     for (int entry = 0; board && entry < PMI_SET_BCASTS_MAX; entry++) {
         struct MPIR_Session_answer answer;
-        if (!is_used(entry) || __atomic_load_n(&board[entry].gate, __ATOMIC_ACQUIRE) != PMI_ADAPT_GATE_SHUT)
+        if (!is_used(entry) ||
+            __atomic_load_n(&board[entry].gate, __ATOMIC_ACQUIRE) != PMI_ADAPT_GATE_SHUT)
             continue;
         mpi_errno = take_turn(entry, 0, &answer);
         if (mpi_errno && answer.code == PMI_SET_UNKNOWN)
@@ -136,7 +137,8 @@ static int query_join(struct part *part)
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     uint32_t entry = MPIR_Session_answer_number(&answer);
-    MPIR_ERR_CHKANDJUMP(answer.bad || entry >= PMI_SET_BCASTS_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad ||
+                        entry >= PMI_SET_BCASTS_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     part->entry = (int) entry;
 
   fn_exit:
@@ -152,7 +154,8 @@ static int join(const char *name, struct part **result)
     int mpi_errno = MPI_SUCCESS;
     struct part *part = NULL;
 
-    MPIR_ERR_CHKANDJUMP1(!*name || strlen(name) > PMI_SET_NAME_MAX, mpi_errno, MPI_ERR_ARG, "**psetunknown",
+    MPIR_ERR_CHKANDJUMP1(!*name ||
+                         strlen(name) > PMI_SET_NAME_MAX, mpi_errno, MPI_ERR_ARG, "**psetunknown",
                          "**psetunknown %s", name);
     mpi_errno = MPIR_Session_check_manager();
     MPIR_ERR_CHECK(mpi_errno);
@@ -184,7 +187,7 @@ static int join(const char *name, struct part **result)
     goto fn_exit;
 }
 
-/* ---- one call --------------------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 /* Counts it; its number.  `is_free`: there is nothing to query, and nothing to deliver. */
 static uint64_t count_call(struct pmi_adapt_bcast *entry, const struct counted *own, bool * is_free)
@@ -223,7 +226,8 @@ static int await_turn(int entry, uint64_t number, char *text, int len, bool * re
 
     mpi_errno = take_turn(entry, number, &answer);
     *replaced = mpi_errno && answer.code == PMI_SET_UNKNOWN;
-    bool is_over = mpi_errno ? answer.code == PMI_SET_MEMBER_ENDED : MPIR_Session_answer_number(&answer) == 1;
+    bool is_over =
+        mpi_errno ? answer.code == PMI_SET_MEMBER_ENDED : MPIR_Session_answer_number(&answer) == 1;
     if (is_over) {
         counted[entry].done = number;
         counted[entry].given = false;
@@ -251,8 +255,8 @@ static int give(int entry, const char *text)
     goto fn_exit;
 }
 
-/* The slow path: all cases that need a query.  A set that has been freed may have been replaced by another one of its
- * name. */
+/* The slow path: all cases that need a query.  A set that has been freed may have been replaced by
+ * another one of its name. */
 static int call_slowly(const char *name, char *text, int len, const char *given)
 {
     int mpi_errno = MPI_SUCCESS, result = MPI_SUCCESS;
@@ -264,7 +268,8 @@ static int call_slowly(const char *name, char *text, int len, const char *given)
         MPIR_ERR_CHECK(mpi_errno);
         part->busy = true;
         replaced = false;
-        uint64_t number = count_call(&MPIR_Board_bcasts()[part->entry], &counted[part->entry], &is_free);
+        uint64_t number =
+            count_call(&MPIR_Board_bcasts()[part->entry], &counted[part->entry], &is_free);
         if (!is_free)
             result = await_turn(part->entry, number, text, len, &replaced);
         if (!replaced && given) {
@@ -277,7 +282,8 @@ static int call_slowly(const char *name, char *text, int len, const char *given)
             release_entry(part->entry);
     }
     mpi_errno = result;
-    MPIR_ERR_CHKANDJUMP1(replaced, mpi_errno, MPI_ERR_ARG, "**psetunknown", "**psetunknown %s", name);
+    MPIR_ERR_CHKANDJUMP1(replaced, mpi_errno, MPI_ERR_ARG, "**psetunknown", "**psetunknown %s",
+                         name);
 
   fn_exit:
     return mpi_errno;
@@ -290,7 +296,8 @@ static bool ends_within(const char *text, int len)
     return strnlen(text, len) < (size_t) len && strnlen(text, len) <= PMI_SET_TEXT_MAX;
 }
 
-int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, char *text, int len, int primary)
+int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, char *text, int len,
+                                      int primary)
 {
     int mpi_errno = MPIR_Session_check(session);
     char *given = NULL;

@@ -2,14 +2,14 @@
  * The cache of process sets, by name: a second lookup is local.  SA1, SI3,
  * SI6, SI7, costs of Part A.
  *
- * An answer holds as long as the board's `invalidations` is what it was before the query: the step manager has
- * the proxy change it before any process is notified otherwise (stepmgr/psets/pset_invalidation.h).  It decides which
- * replies may be cached at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to query
- * again.
+ * An answer holds as long as the board's `invalidations` is what it was before the query: the step
+ * manager has the proxy change it before any process is notified otherwise
+ * (stepmgr/psets/pset_invalidation.h).  It decides which replies may be cached at all.  Members are
+ * ranks, so that a new world (MPIR_Adapt_epoch) is another reason to query again.
  *
  * At most ENTRIES names; a new one replaces an old one.  Invalid entries are freed when the next
- * answer is cached, so that many changes need no more memory than one.  Owned by whichever thread holds the
- * library's critical section.
+ * answer is cached, so that many changes need no more memory than one.  Owned by whichever thread
+ * holds the library's critical section.
  */
 
 #include "session.h"
@@ -102,7 +102,8 @@ static struct cached **find_entry(const char *name, uint32_t hash)
     return slot ? slot : &entries[hash % ENTRIES];
 }
 
-void MPIR_Session_cache_store(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp)
+void MPIR_Session_cache_store(const char *name, struct MPIR_Session_made *made,
+                              struct MPIR_Session_stamp stamp)
 {
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
 

@@ -1,7 +1,7 @@
 /*
- * Questions about process sets to the step manager, through the node daemon (pmi_adapt_set.h): a call is written and
- * sent, and the answer awaited and fetched.  A waiting thread makes progress, and other threads may send queries
- * meanwhile.  SA1, SE1.
+ * Questions about process sets to the step manager, through the node daemon (pmi_adapt_set.h): a
+ * call is written and sent, and the answer awaited and fetched.  A waiting thread makes progress,
+ * and other threads may send queries meanwhile.  SA1, SE1.
  */
 
 #include "session.h"
@@ -13,9 +13,11 @@ int MPIR_Session_check_manager(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!MPIR_Session_has_daemon(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
-    MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined() && !MPIR_Session_may_query(), mpi_errno,
-                        MPI_ERR_UNSUPPORTED_OPERATION, "**psetjoining");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Session_has_daemon(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION,
+                        "**psetmanager");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined() &&
+                        !MPIR_Session_may_query(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION,
+                        "**psetjoining");
 
   fn_exit:
     return mpi_errno;
@@ -23,7 +25,7 @@ int MPIR_Session_check_manager(void)
     goto fn_exit;
 }
 
-/* ---- what a call consists of ------------------------------------------------------------------------------------- */
+/* ---- what a call consists of ----------------------------------------------------------------- */
 
 static void append_to_call(struct MPIR_Session_call *call, const void *bytes, size_t n)
 {
@@ -94,7 +96,7 @@ void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name)
         MPIR_Session_call_members(call, set.ranks, set.size);
 }
 
-/* ---- the way there and back -------------------------------------------------------------------------------------- */
+/* ---- the way there and back ------------------------------------------------------------------ */
 
 static void write_hex(char *hex, const unsigned char *bytes, size_t n)
 {
@@ -121,8 +123,9 @@ static int send_call(const struct MPIR_Session_call *call, uint32_t id, bool ans
     for (size_t at = 0; at < call->used && !mpi_errno; at += PMI_SET_LINE_MAX) {
         size_t n = MPL_MIN(call->used - at, PMI_SET_LINE_MAX);
         write_hex(hex, call->bytes + at, n);
-        mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_set_call id=%u more=%d %s call=%s", id, at + n < call->used, how,
-                                            hex);
+        mpi_errno =
+            MPIR_Board_notify_proxy("cmd=adapt_set_call id=%u more=%d %s call=%s", id,
+                                    at + n < call->used, how, hex);
     }
     return mpi_errno;
 }
@@ -134,11 +137,13 @@ static int fetch_part(uint32_t id, struct MPIR_Session_answer *answer, size_t * 
     char line[128], part[PMIU_ADAPT_LINE_MAX];
     unsigned char *bytes;
 
-    int length = snprintf(line, sizeof(line), "cmd=adapt_set_fetch id=%u at=%zu\n", id, answer->used);
+    int length =
+        snprintf(line, sizeof(line), "cmd=adapt_set_fetch id=%u at=%zu\n", id, answer->used);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     int failed = PMIU_Adapt_query(line, length, part);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    MPIR_ERR_CHKANDJUMP(failed || sscanf(part, "cmd=adapt_set_part bytes=%zu", total) != 1, mpi_errno,
+    MPIR_ERR_CHKANDJUMP(failed ||
+                        sscanf(part, "cmd=adapt_set_part bytes=%zu", total) != 1, mpi_errno,
                         MPI_ERR_OTHER, "**adaptdaemon");
     if (*total == 0)
         goto fn_exit;
@@ -148,7 +153,8 @@ static int fetch_part(uint32_t id, struct MPIR_Session_answer *answer, size_t * 
     MPIR_ERR_CHKANDJUMP(!bytes, mpi_errno, MPI_ERR_OTHER, "**nomem");
     answer->bytes = bytes;
     hex += strlen("data=");
-    for (; answer->used < *total && call_hex_digit(hex[0]) >= 0 && call_hex_digit(hex[1]) >= 0; hex += 2)
+    for (; answer->used < *total && call_hex_digit(hex[0]) >= 0 && call_hex_digit(hex[1]) >= 0;
+         hex += 2)
         answer->bytes[answer->used++] = call_hex_digit(hex[0]) << 4 | call_hex_digit(hex[1]);
 
   fn_exit:
@@ -188,7 +194,8 @@ static bool take_from_board(uint32_t id, struct MPIR_Session_answer *answer)
     return false;
 }
 
-/* By the library's critical section: calls not answered yet; those that may wait for others apart. */
+/* By the library's critical section: calls not answered yet; those that may wait for others
+ * apart. */
 static int under_way[2];
 
 bool MPIR_Session_call_has_capacity(const struct MPIR_Session_call *call)
@@ -226,7 +233,8 @@ int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_s
     goto fn_exit;
 }
 
-int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete)
+int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer,
+                           bool *complete)
 {
     int mpi_errno = MPI_SUCCESS;
     uint32_t now = __atomic_load_n(sent->answered, __ATOMIC_ACQUIRE);
@@ -248,7 +256,8 @@ int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_a
     answer->code = (enum pmi_set_code) MPIR_Session_answer_number(answer);
     mpi_errno = answer->code == PMI_SET_OK ? MPI_SUCCESS : MPIR_Session_answer_error(answer);
     if (mpi_errno)
-        goto fn_fail;           /* no line of the error's stack: the reason comes last, and would be cut off */
+        /* no line of the error's stack: the reason comes last, and would be cut off */
+        goto fn_fail;
 
   fn_exit:
     under_way[sent->waits] -= *complete;
@@ -297,7 +306,8 @@ int MPIR_Session_call_post(struct MPIR_Session_call *call)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(call->failed || call->used > PMI_SET_CALL_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIR_ERR_CHKANDJUMP(call->failed ||
+                        call->used > PMI_SET_CALL_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     mpi_errno = send_call(call, new_id(), false);
     MPIR_ERR_CHECK(mpi_errno);
 

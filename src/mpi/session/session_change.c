@@ -1,6 +1,7 @@
 /*
- * Changes through process sets, as a process sees them: it is notified of one, and accepts or declines it for all.  The
- * step manager decides (stepmgr/psets/pset_changes.h).  SR1, SR2, SR4, SR7.
+ * Changes through process sets, as a process sees them: it is notified of one, and accepts or
+ * declines it for all.  The step manager decides (stepmgr/psets/pset_changes.h).  SR1, SR2, SR4,
+ * SR7.
  */
 
 #include "session.h"
@@ -8,7 +9,7 @@
 
 #define POLLS_PER_PROGRESS 32
 
-/* ---- a job that changes through sets ----------------------------------------------------------------------------- */
+/* ---- a job that changes through sets --------------------------------------------------------- */
 
 bool MPIR_Session_is_dynamic(void)
 {
@@ -58,7 +59,8 @@ void MPIR_Session_note_stays(bool notified, struct MPIR_Session_stamp stamp)
 
 static bool stays(void)
 {
-    return stays_since.notified && stays_since.stamp.invalidations == MPIR_Session_stamp().invalidations;
+    return stays_since.notified &&
+        stays_since.stamp.invalidations == MPIR_Session_stamp().invalidations;
 }
 
 int MPIR_Session_leaves(bool * leaves)
@@ -85,7 +87,7 @@ int MPIR_Session_leaves(bool * leaves)
     goto fn_exit;
 }
 
-/* ---- changes ----------------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 struct change {
     int type;
@@ -127,8 +129,8 @@ static void note_queried(const char *bound)
     }
 }
 
-/* Sets that this process may make by itself until it has accepted or declined the change that it was notified of (SA1,
- * doc/developer/process-sets.md). */
+/* Sets that this process may make by itself until it has accepted or declined the change that it
+ * was notified of (SA1, doc/developer/process-sets.md). */
 static struct {
     uint32_t next, end;         /* numbers */
 } granted;
@@ -150,8 +152,9 @@ static struct {
     bool introduced;            /* the joining processes need not be met */
 } notified;
 
-/* The accept of an addition that this process was notified of needs no reply, unless it is known here that joining
- * processes have ended (SF2).  A removal's ends may come before: they must not come before that is known. */
+/* The accept of an addition that this process was notified of needs no reply, unless it is known
+ * here that joining processes have ended (SF2).  A removal's ends may come before: they must not
+ * come before that is known. */
 static bool may_just_accept(int tag)
 {
     struct MPIR_Session_made *delta = NULL;
@@ -169,7 +172,8 @@ static bool may_just_accept(int tag)
 static int connect_delta(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Session_made *delta = notified.introduced ? MPIR_Session_cache_find(notified.delta, false) : NULL;
+    struct MPIR_Session_made *delta =
+        notified.introduced ? MPIR_Session_cache_find(notified.delta, false) : NULL;
 
     if (delta)
         mpi_errno = MPIR_Session_introduce(delta->ranks, delta->size);
@@ -185,15 +189,16 @@ static void read_grant(struct MPIR_Session_answer *answer)
         granted.end = granted.next;
 }
 
-/* SR2: a load from the board, if there was such a query before: the job changes through sets then (SR1), and the name
- * is a set's, or was.  A caller that only queries makes progress now and then: others may wait for that. */
+/* SR2: a load from the board, if there was such a query before: the job changes through sets then
+ * (SR1), and the name is a set's, or was.  A caller that only queries makes progress now and then:
+ * others may wait for that. */
 static bool knows_of_none(const char *bound, int *mpi_errno)
 {
     const struct pmi_adapt_control *board = MPIR_Board_words();
 
     *mpi_errno = MPI_SUCCESS;
-    if (!board || (__atomic_load_n(&board->offer, __ATOMIC_ACQUIRE) & ~PMI_SET_BY_SETS) || !has_queried(bound) ||
-        (bound && !*bound))
+    if (!board || (__atomic_load_n(&board->offer, __ATOMIC_ACQUIRE) & ~PMI_SET_BY_SETS) ||
+        !has_queried(bound) || (bound && !*bound))
         return false;
     if (++queried.polls % POLLS_PER_PROGRESS == 0)
         *mpi_errno = MPID_Progress_test(NULL);
@@ -269,8 +274,8 @@ int MPIR_Session_rc_test_impl(MPIR_Session * session, const char *name, int *fla
     goto fn_exit;
 }
 
-int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type, char *delta, int *tag,
-                             MPIR_Info ** info)
+int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type, char *delta,
+                             int *tag, MPIR_Info ** info)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct change change;
@@ -303,7 +308,8 @@ int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * inf
     MPIR_ERR_CHECK(mpi_errno);
     granted.end = granted.next;
     MPIR_Session_write_set_accept(&call, (uint32_t) tag, info);
-    mpi_errno = may_just_accept(tag) ? MPIR_Session_call_post(&call) : MPIR_Session_call_notify(&call);
+    mpi_errno =
+        may_just_accept(tag) ? MPIR_Session_call_post(&call) : MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
     if (notified.type == MPIX_RC_ADD && notified.tag == tag)
         mpi_errno = connect_delta();

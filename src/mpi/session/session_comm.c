@@ -1,17 +1,19 @@
 /*
  * Communicators from groups, in any state of the world model.  SX5, SX6: SI8.
  *
- * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry the
- * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables,
- * which are made for it if they are not there yet; others have a rendezvous pair by pair (session_rendezvous.c), and
- * from then on communicate over the network.  Processes of different start groups do all that over a communicator of
- * their own, the bridge.
+ * The id of a new communicator is agreed on by its group alone, in messages on the parent
+ * communicator that carry the string and a tag made of it (session_agree.c).  All processes of the
+ * launch together use MPI_COMM_WORLD's own tables, which are made for it if they are not there yet;
+ * others have a rendezvous pair by pair (session_rendezvous.c), and from then on communicate over
+ * the network.  Processes of different start groups do all that over a communicator of their own,
+ * the bridge.
  */
 
 #include "session.h"
 #include "mpir_adapt.h"
 
-/* Meetings for the two kinds of communicators: by the same processes with the same tag they are not the same. */
+/* Meetings for the two kinds of communicators: by the same processes with the same tag they are not
+ * the same. */
 #define INTRACOMM_ROUNDS 1
 #define INTERCOMM_ROUNDS 3
 
@@ -30,7 +32,8 @@ static bool is_everybody(const MPIR_Group * group)
     return group->size == MPIR_Process.size && group->size > 1;
 }
 
-/* MPI_Init takes the library's critical section within MPIR_init_lock, so it is left for a moment. */
+/* MPI_Init takes the library's critical section within MPIR_init_lock, so it is left for a
+ * moment. */
 static void lock_init(void)
 {
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -39,8 +42,8 @@ static void lock_init(void)
 }
 
 /* Collective over the group. */
-static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stringtag, int kind, int tag,
-                        MPIR_Comm ** comm)
+static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stringtag, int kind,
+                        int tag, MPIR_Comm ** comm)
 {
     MPIR_Session_agree_begin(group, stringtag, kind);
     int mpi_errno = MPIR_Comm_create_group_impl(parent, group, tag, comm);
@@ -48,7 +51,8 @@ static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stri
     return mpi_errno;
 }
 
-/* Of a group whose members were not all started with the launch.  `first_round`: of its rendezvous. */
+/* Of a group whose members were not all started with the launch.  `first_round`: of its
+ * rendezvous. */
 static int make_apart(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -128,7 +132,8 @@ static int check_group(const MPIR_Group * group)
 }
 
 /* Of a group of several; `first_round`: of its rendezvous. */
-static int make_of_group(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
+static int make_of_group(MPIR_Group * group, const char *stringtag, int first_round,
+                         MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *parent;
@@ -228,7 +233,8 @@ static int check_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * re
 
 static int compare_processes(const void *a, const void *b)
 {
-    uint64_t left = ((const MPII_Group_pmap_t *) a)->lpid, right = ((const MPII_Group_pmap_t *) b)->lpid;
+    uint64_t left = ((const MPII_Group_pmap_t *) a)->lpid, right =
+        ((const MPII_Group_pmap_t *) b)->lpid;
 
     return (left > right) - (left < right);
 }
@@ -264,9 +270,10 @@ static int rank_of_lpid(const MPIR_Group * group, uint64_t lpid)
     return rank;
 }
 
-/* All of them make a communicator, on which the leaders talk: two creations at a time by the same leaders never mix. */
-static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * remote, int remote_leader,
-                                const char *stringtag, MPIR_Comm ** intercomm)
+/* All of them make a communicator, on which the leaders talk: two creations at a time by the same
+ * leaders never mix. */
+static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * remote,
+                          int remote_leader, const char *stringtag, MPIR_Comm ** intercomm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Group *both = NULL;
@@ -283,8 +290,9 @@ static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * rem
     MPIR_ERR_CHECK(mpi_errno);
     local_comm->adapt.session = local->session;
     mpi_errno = MPIR_Intercomm_create_impl(local_comm, local_leader, parent,
-                                           rank_of_lpid(both, remote->lrank_to_lpid[remote_leader].lpid), 0,
-                                           intercomm);
+                                           rank_of_lpid(both,
+                                                        remote->lrank_to_lpid[remote_leader].lpid),
+                                           0, intercomm);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_watch_members(*intercomm);
 
@@ -314,8 +322,9 @@ int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int loc
         goto fn_exit;
     mpi_errno = check_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = make_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader, stringtag,
-                               p_newintercom_ptr);
+    mpi_errno =
+        make_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader, stringtag,
+                       p_newintercom_ptr);
     MPIR_ERR_CHECK(mpi_errno);
     dress(*p_newintercom_ptr, info_ptr, errhan_ptr);
 

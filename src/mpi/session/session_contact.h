@@ -1,6 +1,7 @@
 /*
- * Contacts of processes: the guarantees that session_addresses.c, session_rendezvous.c, session_introduce.c and
- * session_apart.c give each other.  All functions but the marked ones are called under the lock.
+ * Contacts of processes: the guarantees that session_addresses.c, session_rendezvous.c,
+ * session_introduce.c and session_apart.c give each other.  All functions but the marked ones are
+ * called under the lock.
  */
 
 #ifndef SESSION_CONTACT_H_INCLUDED
@@ -20,7 +21,8 @@ int MPIR_Session_take_bc(int lpid, const char *bc);
 int MPIR_Session_take_own_bc(const char *own);
 /* Whether the address is known, or comes with the world. */
 bool MPIR_Session_knows(int lpid);
-/* A ring in the other's memory is claimed when both make a communicator, not before: one of them may never. */
+/* A ring in the other's memory is claimed when both make a communicator, not before: one of them
+ * may never. */
 int MPIR_Session_insert_bc(int lpid, const char *bc);
 /* This process' own one likewise, which is written to `bc`. */
 int MPIR_Session_insert_own_bc(char *bc, int bytes);
@@ -36,7 +38,8 @@ bool MPIR_Session_bc_is_given(void);
 enum MPIR_Session_contact {
     MPIR_SESSION_NOT_CONNECTED,
     MPIR_SESSION_CONNECTED,
-    MPIR_SESSION_INTRODUCED     /* and has not decided yet whether there is a channel, as far as it is known here */
+    /* and has not decided yet whether there is a channel, as far as it is known here */
+    MPIR_SESSION_INTRODUCED
 };
 bool MPIR_Session_needs_no_rendezvous(const MPIR_Group * group);
 int MPIR_Session_note_contact(const int *lpids, int n, enum MPIR_Session_contact how);

@@ -1,4 +1,5 @@
-/* See mpir_pset_fortran.h.  The arguments are checked in C; here are only the checks for the copy. */
+/* See mpir_pset_fortran.h.  The arguments are checked in C; here are only the checks for the
+ * copy. */
 
 #include "session.h"
 #include "mpir_pset_fortran.h"
@@ -52,8 +53,9 @@ static void give_names(char *output, int output_len, char (*names)[MPI_MAX_PSET_
         pad(output + (size_t) i * output_len, output_len, names[i]);
 }
 
-int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput, MPI_Info info,
-                                 char *output, int *noutput, int input_len, int output_len)
+int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput,
+                                 MPI_Info info, char *output, int *noutput, int input_len,
+                                 int output_len)
 {
     int capacity = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0);
     char **names = MPIR_Fortran_copy_texts(input, ninput, input_len);
@@ -61,7 +63,8 @@ int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input,
     int error = MPI_ERR_NO_MEM, n = capacity;
 
     if (names && made) {
-        error = PMPIX_Session_pset_op(session, op, (const char *const *) names, ninput, info, made, &n);
+        error =
+            PMPIX_Session_pset_op(session, op, (const char *const *) names, ninput, info, made, &n);
         give_names(output, output_len, made, MPL_MIN(capacity, error ? 1 : n));
         if (!error)
             *noutput = n;
@@ -71,8 +74,9 @@ int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input,
     return error;
 }
 
-int MPIR_Session_get_pset_op_fortran(MPI_Session session, const char *coll_pset, const char *pset_name, int *op,
-                                     char *output, int *noutput, int output_len)
+int MPIR_Session_get_pset_op_fortran(MPI_Session session, const char *coll_pset,
+                                     const char *pset_name, int *op, char *output, int *noutput,
+                                     int output_len)
 {
     int n = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0), capacity = n;
     char (*open)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(capacity + 1, sizeof(*open), MPL_MEM_OTHER);
@@ -88,38 +92,44 @@ int MPIR_Session_get_pset_op_fortran(MPI_Session session, const char *coll_pset,
     return error;
 }
 
-int MPIR_Session_get_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
-                                       const char *keys, int nkeys, int wait, MPI_Info * data, int keys_len)
+int MPIR_Session_get_pset_data_fortran(MPI_Session session, const char *coll_pset,
+                                       const char *pset_name, const char *keys, int nkeys, int wait,
+                                       MPI_Info * data, int keys_len)
 {
     char **names = MPIR_Fortran_copy_texts(keys, nkeys, keys_len);
     int error = MPI_ERR_NO_MEM;
 
     if (names)
-        error = PMPIX_Session_get_pset_data(session, coll_pset, pset_name, (const char *const *) names, nkeys, wait,
-                                            data);
+        error =
+            PMPIX_Session_get_pset_data(session, coll_pset, pset_name, (const char *const *) names,
+                                        nkeys, wait, data);
     MPL_free(names);
     return error;
 }
 
-int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
-                                        const char *keys, int nkeys, int wait, MPI_Info * data,
-                                        MPI_Request * request, int keys_len)
+int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_pset,
+                                        const char *pset_name, const char *keys, int nkeys,
+                                        int wait, MPI_Info * data, MPI_Request * request,
+                                        int keys_len)
 {
     char **names = MPIR_Fortran_copy_texts(keys, nkeys, keys_len);
     int error = MPI_ERR_NO_MEM;
 
     if (names)
-        error = PMPIX_Session_iget_pset_data(session, coll_pset, pset_name, (const char *const *) names, nkeys, wait,
-                                             data, request);
+        error =
+            PMPIX_Session_iget_pset_data(session, coll_pset, pset_name, (const char *const *) names,
+                                         nkeys, wait, data, request);
     MPL_free(names);
     return error;
 }
 
-int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text, int length,
-                                         int primary, int text_len)
+int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text,
+                                         int length, int primary, int text_len)
 {
-    int capacity = MPL_MIN(length, text_len), used = primary ? length_of(text, MPL_MAX(capacity, 0)) : 0;
-    char few[256], *copy = capacity < (int) sizeof(few) ? few : MPL_malloc((size_t) capacity + 1, MPL_MEM_OTHER);
+    int capacity = MPL_MIN(length, text_len), used =
+        primary ? length_of(text, MPL_MAX(capacity, 0)) : 0;
+    char few[256], *copy =
+        capacity < (int) sizeof(few) ? few : MPL_malloc((size_t) capacity + 1, MPL_MEM_OTHER);
     int error = MPI_ERR_NO_MEM;
 
     if (copy) {
@@ -133,7 +143,8 @@ int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_n
     return error;
 }
 
-int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int *flag, int pset_name_len)
+int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int *flag,
+                                 int pset_name_len)
 {
     char **name = MPIR_Fortran_copy_texts(pset_name, 1, pset_name_len);
     int error = MPI_ERR_NO_MEM;
@@ -144,14 +155,16 @@ int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int
     return error;
 }
 
-int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type, char *delta_pset, int *tag,
-                                MPI_Info * info, int pset_name_len)
+int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type,
+                                char *delta_pset, int *tag, MPI_Info * info, int pset_name_len)
 {
     char **name = MPIR_Fortran_copy_texts(pset_name, 1, pset_name_len);
     int error = MPI_ERR_NO_MEM;
 
     if (name)
-        error = PMPIX_Session_rc_get(session, name[0][0] ? name[0] : NULL, rc_type, delta_pset, tag, info);
+        error =
+            PMPIX_Session_rc_get(session, name[0][0] ? name[0] : NULL, rc_type, delta_pset, tag,
+                                 info);
     MPL_free(name);
     return error;
 }

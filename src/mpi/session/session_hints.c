@@ -1,12 +1,13 @@
 /*
- * The numbers of processes that a program can use, for the component that decides (stepmgr/requests/size_hints.cpp).
- * SR10.
+ * The numbers of processes that a program can use, for the component that decides
+ * (stepmgr/requests/size_hints.cpp). SR10.
  */
 
 #include "session.h"
 
 /* NULL: nobody decides. */
-int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** result)
+int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints,
+                                           MPIR_Info ** result)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call;

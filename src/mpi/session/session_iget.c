@@ -1,9 +1,10 @@
 /*
- * Queries that get their reply while the program goes on: progress polls whether the count of replies has changed,
- * fetches the answer and completes the request.  MPIX_Session_iget_pset_data (SD2), and those of session_request.c.
+ * Queries that get their reply while the program goes on: progress polls whether the count of
+ * replies has changed, fetches the answer and completes the request.  MPIX_Session_iget_pset_data
+ * (SD2), and those of session_request.c.
  *
- * Owned by whichever thread holds the library's critical section.  The number of queries under way is bounded by
- * session_call.c.
+ * Owned by whichever thread holds the library's critical section.  The number of queries under way
+ * is bounded by session_call.c.
  */
 
 #include "session.h"
@@ -71,8 +72,8 @@ static int await(struct later *later)
 }
 
 int MPIR_Session_call_start(struct MPIR_Session_call *call,
-                            int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
-                            MPIR_Request ** request)
+                            int (*take)(struct MPIR_Session_answer * answer, void *state),
+                            void *state, MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     struct later *later = MPL_calloc(1, sizeof(*later), MPL_MEM_OTHER);
@@ -82,7 +83,8 @@ int MPIR_Session_call_start(struct MPIR_Session_call *call,
     if (!later || !req || !MPIR_Session_call_has_capacity(call))
         MPIR_Session_call_free(call);
     MPIR_ERR_CHKANDJUMP(!later || !req || !state, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_ERR_CHKANDJUMP(!MPIR_Session_call_has_capacity(call), mpi_errno, MPI_ERR_NO_MEM, "**psetigets");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Session_call_has_capacity(call), mpi_errno, MPI_ERR_NO_MEM,
+                        "**psetigets");
     mpi_errno = MPIR_Session_call_send(call, &later->sent);
     MPIR_ERR_CHECK(mpi_errno);
     later->take = take;
@@ -90,7 +92,8 @@ int MPIR_Session_call_start(struct MPIR_Session_call *call,
     later->request = req;
     MPIR_Request_add_ref(req);
     mpi_errno = await(later);
-    MPIR_Assert(mpi_errno == MPI_SUCCESS);      /* there is a slot for one hook more than the library has */
+    /* there is a slot for one hook more than the library has */
+    MPIR_Assert(mpi_errno == MPI_SUCCESS);
     *request = req;
 
   fn_exit:
@@ -103,7 +106,7 @@ int MPIR_Session_call_start(struct MPIR_Session_call *call,
     goto fn_exit;
 }
 
-/* ---- data of a set -------------------------------------------------------------------------------------------- */
+/* ---- data of a set --------------------------------------------------------------------------- */
 
 struct iget {
     MPI_Info *data;             /* of the caller */
@@ -119,9 +122,9 @@ static int take_data(struct MPIR_Session_answer *answer, void *state)
     return mpi_errno;
 }
 
-int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
-                                     const char *const keys[], int nkeys, int wait, MPI_Info * data,
-                                     MPIR_Request ** request)
+int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_pset,
+                                     const char *name, const char *const keys[], int nkeys,
+                                     int wait, MPI_Info * data, MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call = { 0 };

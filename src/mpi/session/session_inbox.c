@@ -1,7 +1,7 @@
 /*
- * Messages of an agreement on a communicator (session_agree.h) that have come: those of the same process with the same
- * tag, for all threads that wait for some of them.  These share one receive, so that each gets its messages in the
- * order in which they were sent.  SI8.
+ * Messages of an agreement on a communicator (session_agree.h) that have come: those of the same
+ * process with the same tag, for all threads that wait for some of them.  These share one receive,
+ * so that each gets its messages in the order in which they were sent.  SI8.
  */
 
 #include "session_agree.h"
@@ -9,7 +9,8 @@
 
 static struct MPIR_Agree_inbox *inboxes;
 
-int MPIR_Agree_open_inbox(const struct MPIR_Agree_round *round, int member, struct MPIR_Agree_inbox **opened)
+int MPIR_Agree_open_inbox(const struct MPIR_Agree_round *round, int member,
+                          struct MPIR_Agree_inbox **opened)
 {
     int mpi_errno = MPI_SUCCESS, source, lpid = MPIR_Agree_lpid_of(round, member);
     struct MPIR_Agree_inbox *inbox;
@@ -63,8 +64,9 @@ static int post_receive(const struct MPIR_Agree_round *round, struct MPIR_Agree_
     struct MPIR_Agree_letter *letter = MPL_malloc(sizeof(*letter), MPL_MEM_BUFFER);
 
     MPIR_ERR_CHKANDJUMP(!letter, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = MPIC_Irecv(&letter->message, sizeof(letter->message), MPI_BYTE, inbox->source, inbox->tag,
-                           round->comm, &inbox->request);
+    mpi_errno =
+        MPIC_Irecv(&letter->message, sizeof(letter->message), MPI_BYTE, inbox->source, inbox->tag,
+                   round->comm, &inbox->request);
     MPIR_ERR_CHECK(mpi_errno);
     inbox->expected = letter;
 
@@ -92,8 +94,10 @@ static int end_receive(struct MPIR_Agree_inbox *inbox)
         return MPI_SUCCESS;
     }
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(letter->bytes < MPIR_Agree_head_bytes(0) || message->n > MPIR_AGREE_NUMBERS_MAX ||
-                        letter->bytes < MPIR_Agree_head_bytes(message->n), mpi_errno, MPI_ERR_OTHER, "**fail");
+    MPIR_ERR_CHKANDJUMP(letter->bytes < MPIR_Agree_head_bytes(0) ||
+                        message->n > MPIR_AGREE_NUMBERS_MAX ||
+                        letter->bytes < MPIR_Agree_head_bytes(message->n), mpi_errno, MPI_ERR_OTHER,
+                        "**fail");
     DL_APPEND(inbox->letters, letter);
 
   fn_exit:

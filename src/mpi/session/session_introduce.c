@@ -1,11 +1,11 @@
 /*
- * Processes that know each other, and need no rendezvous: by an introduction, or because mpiexec reports that they are
- * a full mesh (pset_meshes.h).  SI8.
+ * Processes that know each other, and need no rendezvous: by an introduction, or because mpiexec
+ * reports that they are a full mesh (pset_meshes.h).  SI8.
  *
- * A joining process may be introduced to the present processes before anybody is notified of it: it inserts their
- * addresses and claims its channels to them, on the same host.  Each of them offers its own channel when it makes the
- * first communicator with the new one, and decides then whether they have a channel, in shared memory.  The new one
- * waits for that.
+ * A joining process may be introduced to the present processes before anybody is notified of it: it
+ * inserts their addresses and claims its channels to them, on the same host.  Each of them offers
+ * its own channel when it makes the first communicator with the new one, and decides then whether
+ * they have a channel, in shared memory.  The new one waits for that.
  */
 
 #include "session_contact.h"
@@ -19,7 +19,8 @@ bool MPIR_Session_needs_no_rendezvous(const MPIR_Group * group)
     bool needless = contact_state != NULL;
 
     for (int i = 0; i < group->size && needless; i++)
-        needless = group->lrank_to_lpid[i].lpid < MPID_SESSION_LPIDS_MAX && contact_state[group->lrank_to_lpid[i].lpid];
+        needless = group->lrank_to_lpid[i].lpid < MPID_SESSION_LPIDS_MAX &&
+            contact_state[group->lrank_to_lpid[i].lpid];
     return needless;
 }
 
@@ -31,7 +32,8 @@ int MPIR_Session_note_contact(const int *lpids, int n, enum MPIR_Session_contact
         contact_state = MPL_calloc(MPID_SESSION_LPIDS_MAX, 1, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!contact_state, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < n; i++)
-        contact_state[lpids[i]] = contact_state[lpids[i]] == MPIR_SESSION_NOT_CONNECTED ? how : contact_state[lpids[i]];
+        contact_state[lpids[i]] =
+            contact_state[lpids[i]] == MPIR_SESSION_NOT_CONNECTED ? how : contact_state[lpids[i]];
 
   fn_exit:
     return mpi_errno;
@@ -39,10 +41,11 @@ int MPIR_Session_note_contact(const int *lpids, int n, enum MPIR_Session_contact
     goto fn_exit;
 }
 
-/* ---- introductions ----------------------------------------------------------------------------------------------- */
+/* ---- introductions --------------------------------------------------------------------------- */
 
-/* Channels are claimed here and now, so that the others only poll when they make a communicator; they decide then
- * whether there is one, which this process waits for.  Processes of other hosts are connected as ever. */
+/* Channels are claimed here and now, so that the others only poll when they make a communicator;
+ * they decide then whether there is one, which this process waits for.  Processes of other hosts
+ * are connected as ever. */
 int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be)
 {
     int mpi_errno = MPI_SUCCESS, n = 0, lpids[PMI_SET_INTRODUCED_MAX];
@@ -54,8 +57,8 @@ int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool *
     for (uint32_t left = MPIR_Session_answer_number(answer); left > 0 && !answer->bad; left--) {
         uint32_t uid = MPIR_Session_answer_number(answer);
         MPIR_Session_answer_text(answer, bc, PMI_SET_CARD_MAX);
-        MPIR_ERR_CHKANDJUMP(answer->bad || uid >= MPID_SESSION_LPIDS_MAX || n == PMI_SET_INTRODUCED_MAX, mpi_errno,
-                            MPI_ERR_OTHER, "**adaptdaemon");
+        MPIR_ERR_CHKANDJUMP(answer->bad || uid >= MPID_SESSION_LPIDS_MAX ||
+                            n == PMI_SET_INTRODUCED_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
         mpi_errno = MPIR_Session_insert_bc((int) uid, bc);
         MPIR_ERR_CHECK(mpi_errno);
         lpids[n++] = (int) uid;
@@ -85,7 +88,9 @@ int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer)
         goto fn_exit;
     mpi_errno = MPIR_Session_note_contact(lpids, n, MPIR_SESSION_INTRODUCED);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_note_contact(MPIR_Session_start_lpids(), MPIR_Process.size, MPIR_SESSION_CONNECTED);
+    mpi_errno =
+        MPIR_Session_note_contact(MPIR_Session_start_lpids(), MPIR_Process.size,
+                                  MPIR_SESSION_CONNECTED);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -104,7 +109,8 @@ int MPIR_Session_introduce(const int *lpids, int n)
 
     MPL_initlock_lock(&MPIR_Session_contact_lock);
     for (int i = 0; i < n; i++)
-        knows_all = knows_all && lpids[i] >= 0 && lpids[i] < MPID_SESSION_LPIDS_MAX && MPIR_Session_knows(lpids[i]);
+        knows_all = knows_all && lpids[i] >= 0 && lpids[i] < MPID_SESSION_LPIDS_MAX &&
+            MPIR_Session_knows(lpids[i]);
     if (!knows_all)
         goto fn_exit;
     MPID_Channels_remove_exited();
@@ -123,7 +129,7 @@ int MPIR_Session_introduce(const int *lpids, int n)
     goto fn_exit;
 }
 
-/* ---- decisions about channels ------------------------------------------------------------------------------------ */
+/* ---- decisions about channels ---------------------------------------------------------------- */
 
 static bool awaits_decision_of(int lpid)
 {
@@ -147,8 +153,8 @@ void MPIR_Session_decide_channels(const MPIR_Group * group)
     MPL_initlock_unlock(&MPIR_Session_contact_lock);
 }
 
-/* With those who were introduced to this process, and have offered channels long ago.  Whether there is one that had
- * not been decided. */
+/* With those who were introduced to this process, and have offered channels long ago.  Whether
+ * there is one that had not been decided. */
 static bool decide_where_offered(const MPIR_Group * group)
 {
     bool is_new = false;
@@ -198,9 +204,9 @@ static int await_decision(const MPIR_Group * group, int lpid)
     goto fn_exit;
 }
 
-/* Of two that were introduced the one that was there before comes, and decides, and the other one waits for it.  So
- * newer processes are notified first, so that no cycle of waits arises.  `has_met`: for the first
- * time. */
+/* Of two that were introduced the one that was there before comes, and decides, and the other one
+ * waits for it.  So newer processes are notified first, so that no cycle of waits arises.
+ * `has_met`: for the first time. */
 int MPIR_Session_decide_all(const MPIR_Group * group, bool * has_met)
 {
     int mpi_errno = MPI_SUCCESS;

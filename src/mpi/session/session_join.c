@@ -1,10 +1,10 @@
 /*
- * A process that a change through process sets has started: it waits for the acceptance of that in its first
- * MPI_Session_init.  SR8, SR11, SJ1, SJ2.
+ * A process that a change through process sets has started: it waits for the acceptance of that in
+ * its first MPI_Session_init.  SR8, SR11, SJ1, SJ2.
  *
- * In a process of an addition ("joining process") the world is its start group, as ever: MPIR_Process.rank and size.
- * All other processes are known by their lpid in the device's table, which is their uid; in a process of the launch
- * that is the rank.
+ * In a process of an addition ("joining process") the world is its start group, as ever:
+ * MPIR_Process.rank and size.  All other processes are known by their lpid in the device's table,
+ * which is their uid; in a process of the launch that is the rank.
  */
 
 #include "session.h"
@@ -60,15 +60,16 @@ const char *MPIR_Session_delta_name(void)
 /* Whether what is of the start group is so in the device's table, too. */
 bool MPIR_Session_ranks_are_lpids(void)
 {
-    return !entered && (!MPIR_Process.comm_world || MPIR_Process.comm_world->rank == MPIR_Process.rank);
+    return !entered && (!MPIR_Process.comm_world ||
+                        MPIR_Process.comm_world->rank == MPIR_Process.rank);
 }
 
 static int set_lpids(void)
 {
     int mpi_errno = MPI_SUCCESS, first = (int) MPIR_Board.uid - MPIR_Process.rank;
 
-    MPIR_ERR_CHKANDJUMP(first < 0 || first > MPID_SESSION_LPIDS_MAX - MPIR_Process.size, mpi_errno, MPI_ERR_OTHER,
-                        "**sessionplaces");
+    MPIR_ERR_CHKANDJUMP(first < 0 || first > MPID_SESSION_LPIDS_MAX - MPIR_Process.size, mpi_errno,
+                        MPI_ERR_OTHER, "**sessionplaces");
     start_lpids = MPL_malloc(MPIR_Process.size * sizeof(int), MPL_MEM_OTHER);
     shared_lpids = MPL_malloc(MPIR_Process.local_size * sizeof(int), MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!start_lpids || !shared_lpids, mpi_errno, MPI_ERR_OTHER, "**nomem");
@@ -85,8 +86,8 @@ static int set_lpids(void)
     goto fn_exit;
 }
 
-/* Work that can be done before others are notified of this process: the less is left when it may continue.  A process
- * that was started in another way than by an addition does not join. */
+/* Work that can be done before others are notified of this process: the less is left when it may
+ * continue.  A process that was started in another way than by an addition does not join. */
 static int prepare_to_enter(bool * joins, bool * introduced)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -158,8 +159,8 @@ static int enter(void)
     goto fn_exit;
 }
 
-/* The world of its start group, in case MPI_Init comes later: its processes are here together before anybody is
- * notified of them, and lpids are not moved yet.  SW3. */
+/* The world of its start group, in case MPI_Init comes later: its processes are here together
+ * before anybody is notified of them, and lpids are not moved yet.  SW3. */
 static int open_start_group(void)
 {
     MPL_initlock_lock(&MPIR_init_lock);
@@ -194,7 +195,8 @@ int MPIR_Session_enter(void)
     goto fn_exit;
 }
 
-/* SI4: of a key that is there twice the value of the accept is returned, and of these keys always the library's. */
+/* SI4: of a key that is there twice the value of the accept is returned, and of these keys always
+ * the library's. */
 int MPIR_Session_add_keys(MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS, n = 0, flag;

@@ -1,16 +1,19 @@
 /*
- * How long the library lives in a process that uses sessions, and what of the world it has.  SX1, SX2, SX8.
+ * How long the library lives in a process that uses sessions, and what of the world it has.  SX1,
+ * SX2, SX8.
  *
- * A first session is local: the network endpoint is opened, but nobody is spoken to.  The world, that is, everybody's
- * addresses and the host's shared memory, is joined when MPI_Init or a communicator over all processes needs it.
+ * A first session is local: the network endpoint is opened, but nobody is spoken to.  The world,
+ * that is, everybody's addresses and the host's shared memory, is joined when MPI_Init or a
+ * communicator over all processes needs it.
  *
- * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays, endpoint, addresses and
- * the world if it was joined, because others may still use this process' address, and because a next session may come;
- * only the launcher learns that this process may end now.  Parked processes speak to nobody, and wait for nobody at
- * exit.  Programs without sessions are taken down by MPI_Finalize as ever, but for the connection to our daemon: with
- * that a first session can make everything anew.  Other launchers know only of a connection that is closed; under them,
- * and in adaptive programs, no session can come then.
- * Adaptive programs are never parked: their end is the adaptation's business.
+ * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays,
+ * endpoint, addresses and the world if it was joined, because others may still use this process'
+ * address, and because a next session may come; only the launcher learns that this process may end
+ * now.  Parked processes speak to nobody, and wait for nobody at exit.  Programs without sessions
+ * are taken down by MPI_Finalize as ever, but for the connection to our daemon: with that a first
+ * session can make everything anew.  Other launchers know only of a connection that is closed;
+ * under them, and in adaptive programs, no session can come then.  Adaptive programs are never
+ * parked: their end is the adaptation's business.
  *
  * All state is under MPIR_init_lock.
  */
@@ -36,8 +39,9 @@ static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
 static bool over;               /* the connection to the process manager is closed */
 
-/* Our proxy is notified in a line, without a reply; other launchers would not understand it.  The variable may be
- * inherited by accident, from a job in which another launcher has started this process. */
+/* Our proxy is notified in a line, without a reply; other launchers would not understand it.  The
+ * variable may be inherited by accident, from a job in which another launcher has started this
+ * process. */
 static bool detect_daemon(void)
 {
     if (MPIR_Adapt_is_on() || !getenv(PMI_ADAPT_ENV))
@@ -84,7 +88,8 @@ bool MPIR_Session_find_daemon(void)
     return MPIR_Session_has_daemon();
 }
 
-/* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits for the exit. */
+/* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits
+ * for the exit. */
 static void finalize_pmi(void)
 {
     if (parked)
@@ -144,8 +149,8 @@ bool MPIR_Session_resume(bool is_world_model)
     return true;
 }
 
-/* The application's calls refuse an object whose count of references is not positive; the library's own operations on
- * it count up and down as ever. */
+/* The application's calls refuse an object whose count of references is not positive; the library's
+ * own operations on it count up and down as ever. */
 static void show_world(bool visible)
 {
     MPIR_Comm *world = MPIR_Process.comm_world;
@@ -203,11 +208,13 @@ static int watch_others(struct MPIR_Session_watch *watch, bool * ended)
 {
     *ended = false;
     /* mpiexec ends all that join if one of them ends */
-    return MPIR_Board.join_epoch > 0 ? MPI_SUCCESS : MPIR_Session_watch(watch, NULL, MPIR_Process.size, NULL, ended);
+    return MPIR_Board.join_epoch > 0 ? MPI_SUCCESS : MPIR_Session_watch(watch, NULL,
+                                                                        MPIR_Process.size, NULL,
+                                                                        ended);
 }
 
-/* The connection to the process manager has one owner at a time, for one question and its answer: while others are
- * awaited here, other threads use it, and lead on what others wait for. */
+/* The connection to the process manager has one owner at a time, for one question and its answer:
+ * while others are awaited here, other threads use it, and lead on what others wait for. */
 static int pass_barrier(struct MPIR_Session_watch *watch)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -239,20 +246,22 @@ static int pass_barrier(struct MPIR_Session_watch *watch)
     goto fn_exit;
 }
 
-/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  A process that waits
- * here goes on sending what others still wait for. */
+/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  A
+ * process that waits here goes on sending what others still wait for. */
 static int barrier(void)
 {
     struct MPIR_Session_watch watch = { 0 };
 
-    /* the call channel of the watch: to open it takes replies, among which the barrier's end may come */
+    /* the call channel of the watch: to open it takes replies, among which the barrier's end may
+     * come */
     if (MPIR_Session_has_daemon())
         MPIR_Board_answered();
     return pass_barrier(&watch);
 }
 
-/* The last messages of making the world may need this process' progress before they arrive, and it may call nothing
- * that makes any for long: MPI_Probe_adapt does not.  On one host there are none. */
+/* The last messages of making the world may need this process' progress before they arrive, and it
+ * may call nothing that makes any for long: MPI_Probe_adapt does not.  On one host there are
+ * none. */
 int MPIR_Session_leave_start(void)
 {
     return MPIR_Process.num_nodes > 1 ? pass_barrier(NULL) : MPI_SUCCESS;
@@ -260,7 +269,8 @@ int MPIR_Session_leave_start(void)
 
 static bool world_coming;       /* a thread is in MPIR_Session_join_world */
 
-/* MPIR_init_lock and the critical section, which are taken in this order, are left while others are awaited. */
+/* MPIR_init_lock and the critical section, which are taken in this order, are left while others are
+ * awaited. */
 static int await_everybody(void)
 {
     MPL_initlock_unlock(&MPIR_init_lock);
@@ -335,8 +345,8 @@ void MPIR_Session_world_closed(void)
     show_world(false);
 }
 
-/* In the library there is one critical section, and none before.  MPI_Finalize, which holds the other lock, may call an
- * attribute's function, but is in the library yet. */
+/* In the library there is one critical section, and none before.  MPI_Finalize, which holds the
+ * other lock, may call an attribute's function, but is in the library yet. */
 bool MPIR_Session_enter_anytime(void)
 {
     if (!is_initialized()) {

@@ -1,12 +1,14 @@
 /*
- * Detects that a process which this one waits for has ended: a long wait queries mpiexec now and then.  SI8, SL4.
+ * Detects that a process which this one waits for has ended: a long wait queries mpiexec now and
+ * then.  SI8, SL4.
  *
- * An end that mpiexec knows of comes after all that the process has sent, but what it has sent may still be on its way.
- * A wait for one process of a group may also be without end because another one has ended: the awaited process was
- * notified, and does not come.  Or it is slow, and the other one has ended after it had done its part.  That one
- * could only do when all had come.  So each process shows on its board which communicators it is making, and if
- * another member has ended the awaited one is queried: if it has not come, nobody can have done its part; if it has,
- * it will send a message or end, however long that takes.
+ * An end that mpiexec knows of comes after all that the process has sent, but what it has sent may
+ * still be on its way.  A wait for one process of a group may also be without end because another
+ * one has ended: the awaited process was notified, and does not come.  Or it is slow, and the other
+ * one has ended after it had done its part.  That one could only do when all had come.  So each
+ * process shows on its board which communicators it is making, and if another member has ended the
+ * awaited one is queried: if it has not come, nobody can have done its part; if it has, it will
+ * send a message or end, however long that takes.
  */
 
 #include "session.h"
@@ -36,7 +38,8 @@ static MPL_TLS struct {
     uint64_t *shown;            /* NULL: nowhere */
 } present;
 
-/* More threads than there are creations for are not shown, and may be given up by who waits for them. */
+/* More threads than there are creations for are not shown, and may be given up by who waits for
+ * them. */
 void MPIR_Session_come_to(uint64_t creation)
 {
     uint64_t *creations = MPIR_Session_has_daemon()? MPIR_Board_creations() : NULL;
@@ -45,7 +48,8 @@ void MPIR_Session_come_to(uint64_t creation)
     present.shown = NULL;
     for (int i = 0; creations && i < PMI_SET_CREATIONS_MAX && !present.shown; i++) {
         uint64_t none = 0;
-        if (__atomic_compare_exchange_n(&creations[i], &none, creation, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&creations[i], &none, creation, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED))
             present.shown = &creations[i];
     }
 }
@@ -146,7 +150,8 @@ static int has_come(int lpid, bool * come)
     goto fn_exit;
 }
 
-static int poll_watch(struct MPIR_Session_watch *watch, const int *lpids, int n, const MPIR_Group * group)
+static int poll_watch(struct MPIR_Session_watch *watch, const int *lpids, int n,
+                      const MPIR_Group * group)
 {
     int mpi_errno = MPI_SUCCESS;
     bool failed = false, come = true;
@@ -170,8 +175,8 @@ static int poll_watch(struct MPIR_Session_watch *watch, const int *lpids, int n,
     goto fn_exit;
 }
 
-int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n, const MPIR_Group * group,
-                       bool * ended)
+int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n,
+                       const MPIR_Group * group, bool *ended)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -199,18 +204,19 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n
     goto fn_exit;
 }
 
-/* ---- members of communicators --------------------------------------------------------------------------------- */
+/* ---- members of communicators ---------------------------------------------------------------- */
 
 /*
- * As long as there are communicators of several that were made from groups, progress reads a clock now and then.
- * After a while without progress mpiexec is queried how many of their members have ended, and then which: of the
- * halves, and so on.  The program goes on meanwhile.
+ * As long as there are communicators of several that were made from groups, progress reads a clock
+ * now and then.  After a while without progress mpiexec is queried how many of their members have
+ * ended, and then which: of the halves, and so on.  The program goes on meanwhile.
  */
 
 #define POLLS 64                /* between two reads of the clock */
 #define BUSY_PAUSE_MS 8000      /* where messages come and go */
 #define MEMBER_PAUSE_MS 2       /* for each member, which may all wait and query */
-#define COMES_POLLS 1024        /* what an ended process has sent lies before this process, which takes it in */
+/* what an ended process has sent lies before this process, which takes it in */
+#define COMES_POLLS 1024
 #define SILENT_MS 3000
 #define AGAIN_MS 100
 #define AGAIN_POLLS 256
@@ -262,7 +268,8 @@ static bool is_noted(int lpid)
     return false;
 }
 
-/* All members of whom it is not known that they have ended.  False: there are no such communicators. */
+/* All members of whom it is not known that they have ended.  False: there are no such
+ * communicators. */
 static bool begin_round(void)
 {
     uint8_t *wanted = MPL_calloc(MPID_SESSION_LPIDS_MAX, 1, MPL_MEM_OTHER);
@@ -271,8 +278,9 @@ static bool begin_round(void)
 
     members.lpids = MPL_malloc(MPID_SESSION_LPIDS_MAX * sizeof(int), MPL_MEM_OTHER);
     if (!wanted || !members.lpids)
-        any = true;             /* next time */
-    for (MPIR_Comm * comm = MPIR_Live_comms; comm && wanted && members.lpids; comm = comm->adapt.next) {
+        any = true;     /* next time */
+    for (MPIR_Comm * comm = MPIR_Live_comms; comm && wanted && members.lpids;
+         comm = comm->adapt.next) {
         bool is_intercomm = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
         if (!comm->adapt.session || comm->adapt.connection || comm->remote_size + is_intercomm < 2)
             continue;
@@ -308,7 +316,8 @@ static void query_next(void)
     struct MPIR_Session_call call;
 
     members.queried = members.ranges[--members.n_ranges];
-    MPIR_Session_write_set_ended_count(&call, members.lpids + members.queried.first, members.queried.n);
+    MPIR_Session_write_set_ended_count(&call, members.lpids + members.queried.first,
+                                       members.queried.n);
     if (!MPIR_Session_call_has_capacity(&call)) {
         MPIR_Session_call_free(&call);
         members.queried.n = 0;
@@ -325,7 +334,8 @@ static void note_ended(int lpid, int64_t now)
 
     if (!one)
         return;                 /* it is queried again */
-    *one = (struct ended) {.lpid = lpid,.noted_ms = now,.noted_polls = members.polls,.next = members.ended };
+    *one = (struct ended) {.lpid = lpid,.noted_ms = now,.noted_polls = members.polls,
+                           .next = members.ended };
     members.ended = one;
 }
 
@@ -338,8 +348,9 @@ static void take_count(uint32_t count, int64_t now)
             note_ended(members.lpids[queried.first + i], now);
     } else if (count > 0) {
         int half = queried.n / 2;
-        members.ranges[members.n_ranges++] = (struct range) {queried.first + half, queried.n - half};
-        members.ranges[members.n_ranges++] = (struct range) {queried.first, half};
+        members.ranges[members.n_ranges++] =
+            (struct range) { queried.first + half, queried.n - half };
+        members.ranges[members.n_ranges++] = (struct range) { queried.first, half };
     }
 }
 
@@ -405,7 +416,8 @@ static void rest(void)
     MPIR_Progress_hook_deactivate(members.hook_id);
 }
 
-/* Ranks in the present world are uids only as long as that has not been adapted; others end in windows then. */
+/* Ranks in the present world are uids only as long as that has not been adapted; others end in
+ * windows then. */
 static void go_on(int64_t now)
 {
     if (MPIR_Adapt_epoch() != 0) {
@@ -449,9 +461,11 @@ static int poll_members(int *made_progress)
 
 void MPIR_Session_watch_members(MPIR_Comm * comm)
 {
-    if (!MPIR_Session_has_daemon() || MPIR_Adapt_epoch() != 0 || comm->remote_size + comm->local_size <= 2)
+    if (!MPIR_Session_has_daemon() || MPIR_Adapt_epoch() != 0 ||
+        comm->remote_size + comm->local_size <= 2)
         return;
-    if (members.hook_id < 0 && MPIR_Progress_hook_register(poll_members, &members.hook_id) != MPI_SUCCESS)
+    if (members.hook_id < 0 &&
+        MPIR_Progress_hook_register(poll_members, &members.hook_id) != MPI_SUCCESS)
         return;
     MPID_Session_watch_comm(comm);
     if (members.is_active)

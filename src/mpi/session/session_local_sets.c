@@ -1,11 +1,12 @@
 /*
- * Sets that a process makes by itself.  A process that was notified of a change may make sets until it accepts or
- * declines (PMI_SET_MADE): it knows the operands, the reply contains numbers that nobody else uses, and its messages
- * get no reply and go before the accept.  A process that receives the name meanwhile, and queries it, gets its reply
- * after the step manager has received the set.  SO1, SO3, SO5, SA1.
+ * Sets that a process makes by itself.  A process that was notified of a change may make sets until
+ * it accepts or declines (PMI_SET_MADE): it knows the operands, the reply contains numbers that
+ * nobody else uses, and its messages get no reply and go before the accept.  A process that
+ * receives the name meanwhile, and queries it, gets its reply after the step manager has received
+ * the set.  SO1, SO3, SO5, SA1.
  *
- * Only cached sets take part, so that the result is right as long as the board does not invalidate it; none of them
- * has ended, and a name of the kind mpi://... is queried.
+ * Only cached sets take part, so that the result is right as long as the board does not invalidate
+ * it; none of them has ended, and a name of the kind mpi://... is queried.
  */
 
 #include "session.h"
@@ -82,7 +83,8 @@ static int count_runs(const int *ranks, int n)
 }
 
 /* The result that MPIR_Session_lookup would return of it. */
-static struct MPIR_Session_made *new_made(uint32_t number, int op, struct MPIR_Session_made *const of[], int n)
+static struct MPIR_Session_made *new_made(uint32_t number, int op,
+                                          struct MPIR_Session_made *const of[], int n)
 {
     struct MPIR_Session_made *made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
     size_t capacity = 0;
@@ -109,7 +111,8 @@ static struct MPIR_Session_made *new_made(uint32_t number, int op, struct MPIR_S
     return made;
 }
 
-static int post_made(const struct MPIR_Session_made *made, uint32_t number, struct MPIR_Session_made *const of[], int n)
+static int post_made(const struct MPIR_Session_made *made, uint32_t number,
+                     struct MPIR_Session_made *const of[], int n)
 {
     struct MPIR_Session_call call;
     const char *names[PMI_SET_GRANT_OPERANDS];
@@ -135,8 +138,8 @@ static int recall(const char *const input[], int n, struct MPIR_Session_made *of
     return known;
 }
 
-int MPIR_Session_make_by_itself(int op, const char *const input[], int ninput, char output[MPI_MAX_PSET_NAME_LEN],
-                                bool * done)
+int MPIR_Session_make_by_itself(int op, const char *const input[], int ninput,
+                                char output[MPI_MAX_PSET_NAME_LEN], bool *done)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_stamp stamp = MPIR_Session_stamp();

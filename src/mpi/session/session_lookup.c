@@ -1,5 +1,6 @@
 /*
- * Queries for the data of sets that were made, which may be cached (session_cache.c), and for their names.  SA1.
+ * Queries for the data of sets that were made, which may be cached (session_cache.c), and for their
+ * names.  SA1.
  */
 
 #include "session.h"
@@ -15,7 +16,8 @@ void MPIR_Session_made_release(struct MPIR_Session_made *made)
 }
 
 /* The data of a set; `lasts`: it may be cached. */
-static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_made *made, bool * lasts)
+static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_made *made,
+                     bool *lasts)
 {
     int mpi_errno = MPI_SUCCESS;
     char rest[PMI_SET_NAME_MAX + 1];
@@ -49,8 +51,8 @@ static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_mad
 }
 
 /* `name`: as in the query; NULL: as in the reply. */
-static int read_lookup(struct MPIR_Session_answer *answer, const char *name, struct MPIR_Session_stamp stamp,
-                       struct MPIR_Session_made **result)
+static int read_lookup(struct MPIR_Session_answer *answer, const char *name,
+                       struct MPIR_Session_stamp stamp, struct MPIR_Session_made **result)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_made *made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
@@ -72,7 +74,8 @@ static int read_lookup(struct MPIR_Session_answer *answer, const char *name, str
     goto fn_exit;
 }
 
-int MPIR_Session_cache_lookups(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp)
+int MPIR_Session_cache_lookups(struct MPIR_Session_answer *answer, uint32_t n,
+                               struct MPIR_Session_stamp stamp)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_made *made;
@@ -135,7 +138,8 @@ int MPIR_Session_lookup(const char *name, bool state_matters, struct MPIR_Sessio
     goto fn_exit;
 }
 
-int MPIR_Session_list_made(uint32_t * serial, void (*take_name) (void *state, const char *name, int size), void *state)
+int MPIR_Session_list_made(uint32_t * serial,
+                           void (*take_name)(void *state, const char *name, int size), void *state)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;

@@ -1,6 +1,7 @@
 /*
- * Members of sets in calls and replies: uids there, and ranks of the present world here.  For processes of the launch
- * these are the same until the world changes; then the step manager is queried once for its members.  SA1, SW2.
+ * Members of sets in calls and replies: uids there, and ranks of the present world here.  For
+ * processes of the launch these are the same until the world changes; then the step manager is
+ * queried once for its members.  SA1, SW2.
  */
 
 #include "session.h"
@@ -90,7 +91,8 @@ static int learn_world(unsigned epoch)
         while (!answer.bad && count-- > 0)
             uids[n++] = first++;
     }
-    MPIR_ERR_CHKANDJUMP(answer.bad || n != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad ||
+                        n != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     take_world(epoch, uids, members, n);
 
   fn_exit:
@@ -116,7 +118,7 @@ int MPIR_Session_call_prepare(void)
     return mpi_errno ? mpi_errno : know_world();
 }
 
-/* ---- members in calls and replies -------------------------------------------------------------------------------- */
+/* ---- members in calls and replies ------------------------------------------------------------ */
 
 void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n)
 {
@@ -127,7 +129,9 @@ void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks,
             MPIR_Session_call_number(call, runs);
         for (int i = 0, count; i < n; i += count) {
             uint32_t first = uid_of(ranks ? ranks[i] : i);
-            for (count = 1; i + count < n && uid_of(ranks ? ranks[i + count] : i + count) == first + count; count++);
+            for (count = 1;
+                 i + count < n && uid_of(ranks ? ranks[i + count] : i + count) == first + count;
+                 count++);
             runs++;
             if (pass == 1) {
                 MPIR_Session_call_number(call, first);

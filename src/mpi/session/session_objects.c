@@ -1,7 +1,8 @@
 /*
- * Objects and their sessions.  SX7: a group knows the session that it was requested from, a communicator that of its
- * group, and whatever is made of these has it from them, so windows and files have it from their communicators.
- * Objects of the world model are of no session.  SX9: windows and files over a group.
+ * Objects and their sessions.  SX7: a group knows the session that it was requested from, a
+ * communicator that of its group, and whatever is made of these has it from them, so windows and
+ * files have it from their communicators.  Objects of the world model are of no session.  SX9:
+ * windows and files over a group.
  *
  * No state.  The end of the objects that a session leaves is in src/mpi/adapt/adapt_release.c.
  */
@@ -42,7 +43,8 @@ int MPIR_Session_check_group(const MPIR_Group * group)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_group_is_stale(group), mpi_errno, MPI_ERR_GROUP, "**sessiongroupleft");
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_group_is_stale(group), mpi_errno, MPI_ERR_GROUP,
+                        "**sessiongroupleft");
 
   fn_exit:
     return mpi_errno;
@@ -56,7 +58,8 @@ bool MPIR_Session_remove_group(MPIR_Group * group)
 }
 
 int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * group2,
-                               const MPIR_Comm * comm, const MPIR_Comm * comm2, const MPIR_Win * win)
+                               const MPIR_Comm * comm, const MPIR_Comm * comm2,
+                               const MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS;
     unsigned session = 0;
@@ -87,8 +90,8 @@ int MPIR_Session_check_requests(int n, const MPI_Request requests[])
         if (requests[i] != MPI_REQUEST_NULL)
             MPIR_Request_get_ptr(requests[i], request);
         const MPIR_Comm *comm = request ? request->comm : NULL;
-        MPIR_ERR_CHKANDJUMP(differs(&session, comm ? comm->adapt.session : 0), mpi_errno, MPI_ERR_SESSION,
-                            "**sessionmixed");
+        MPIR_ERR_CHKANDJUMP(differs(&session, comm ? comm->adapt.session : 0), mpi_errno,
+                            MPI_ERR_SESSION, "**sessionmixed");
     }
 
   fn_exit:
@@ -103,7 +106,7 @@ void MPIR_Session_group_derive(MPIR_Group * group, const MPIR_Group * from, cons
         group->session = from->session || !also ? from->session : also->session;
 }
 
-/* ---- windows and files over a group ---------------------------------------------------------------------- */
+/* ---- windows and files over a group ---------------------------------------------------------- */
 
 static int make_comm(MPIR_Group * group, const char *stringtag, MPIR_Comm ** comm)
 {
@@ -120,7 +123,8 @@ static int make_comm(MPIR_Group * group, const char *stringtag, MPIR_Comm ** com
     goto fn_exit;
 }
 
-/* The window has a communicator of its own by now; it gets the handler if that is one for windows. */
+/* The window has a communicator of its own by now; it gets the handler if that is one for
+ * windows. */
 static int finish(int mpi_errno, MPIR_Comm * comm, MPIR_Errhandler * errhandler, MPIR_Win ** win)
 {
     if (mpi_errno)

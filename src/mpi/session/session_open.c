@@ -1,7 +1,7 @@
 /*
- * The arguments of MPI_Session_init: info, thread level and error handler; and how functions of a session end with an
- * error.  SX3: SI4, SE1.  The list of open sessions is under MPIR_init_lock's sister `lock`, because MPII_Init_thread
- * and MPII_Finalize hold that one themselves.
+ * The arguments of MPI_Session_init: info, thread level and error handler; and how functions of a
+ * session end with an error.  SX3: SI4, SE1.  The list of open sessions is under MPIR_init_lock's
+ * sister `lock`, because MPII_Init_thread and MPII_Finalize hold that one themselves.
  */
 
 #include "session.h"
@@ -78,7 +78,8 @@ unsigned MPIR_Session_number(const MPIR_Session * session)
     return number;
 }
 
-/* The level requested; a program that requests none, or one that is not available, gets the highest. */
+/* The level requested; a program that requests none, or one that is not available, gets the
+ * highest. */
 static int wanted_level(MPIR_Info * info)
 {
     char value[MPI_MAX_INFO_VAL + 1];
@@ -147,8 +148,8 @@ static int count_user(int more)
     return n;
 }
 
-/* The library itself runs with the highest level, unless MPI_Init came first with a lower one: two threads may have a
- * session each, and neither knows of the other's (SX11). */
+/* The library itself runs with the highest level, unless MPI_Init came first with a lower one: two
+ * threads may have a session each, and neither knows of the other's (SX11). */
 int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_ptr,
                            MPIR_Session ** p_session_ptr)
 {
@@ -239,18 +240,21 @@ static MPIR_Errhandler *handler_of(MPI_Session session, MPI_Errhandler given)
     MPIR_Session *session_ptr = NULL;
     MPIR_Errhandler *errhandler_ptr = NULL;
 
-    if (HANDLE_GET_MPI_KIND(session) == MPIR_SESSION && HANDLE_GET_KIND(session) != HANDLE_KIND_INVALID)
+    if (HANDLE_GET_MPI_KIND(session) == MPIR_SESSION &&
+        HANDLE_GET_KIND(session) != HANDLE_KIND_INVALID)
         MPIR_Session_get_ptr(session, session_ptr);
     if (session_ptr && MPIR_Session_check(session_ptr) == MPI_SUCCESS && session_ptr->errhandler)
         return session_ptr->errhandler;
-    if (HANDLE_GET_MPI_KIND(given) == MPIR_ERRHANDLER && HANDLE_GET_KIND(given) != HANDLE_KIND_INVALID)
+    if (HANDLE_GET_MPI_KIND(given) == MPIR_ERRHANDLER &&
+        HANDLE_GET_KIND(given) != HANDLE_KIND_INVALID)
         MPIR_Errhandler_get_ptr(given, errhandler_ptr);
     if (errhandler_ptr && !HANDLE_IS_BUILTIN(given) && MPIR_Object_get_ref(errhandler_ptr) <= 0)
         errhandler_ptr = NULL;  /* it has been freed */
     return errhandler_ptr;
 }
 
-int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, const char *function, int mpi_errno)
+int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, const char *function,
+                              int mpi_errno)
 {
     MPIR_Errhandler *own = handler_of(session, errhandler);
 

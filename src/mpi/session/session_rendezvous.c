@@ -1,11 +1,11 @@
 /*
- * How processes of a launch become known to each other without a world: pair by pair, by names that they publish in
- * the process manager.  SX5, SX6.
+ * How processes of a launch become known to each other without a world: pair by pair, by names that
+ * they publish in the process manager.  SX5, SX6.
  *
- * Each publishes its address once.  A process that has inserted another's address exports that, too, and nobody sends
- * to a process that has not: libfabric may drop a receive that was posted for a sender who was unknown when its
- * message came.  Nothing is locked while it waits, so that several threads can have a rendezvous with different
- * processes.
+ * Each publishes its address once.  A process that has inserted another's address exports that,
+ * too, and nobody sends to a process that has not: libfabric may drop a receive that was posted for
+ * a sender who was unknown when its message came.  Nothing is locked while it waits, so that
+ * several threads can have a rendezvous with different processes.
  */
 
 #include "session_contact.h"
@@ -51,9 +51,10 @@ static bool is_stopped(void)
     return is;
 }
 
-/* Until the process with this rank, of this group, has exported it, or rendezvous are stopped; meanwhile others may
- * need this one's progress. */
-static int await_name(const MPIR_Group * group, int rank, const char *name, char value[MPI_MAX_PORT_NAME])
+/* Until the process with this rank, of this group, has exported it, or rendezvous are stopped;
+ * meanwhile others may need this one's progress. */
+static int await_name(const MPIR_Group * group, int rank, const char *name,
+                      char value[MPI_MAX_PORT_NAME])
 {
     int mpi_errno = MPI_SUCCESS, pause_us = FIRST_PAUSE_US;
     struct MPIR_Session_watch watch = { 0 };
@@ -201,11 +202,12 @@ int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met)
     goto fn_exit;
 }
 
-/* ---- rendezvous and a world that is made meanwhile --------------------------------------------------------------- */
+/* ---- rendezvous and a world that is made meanwhile ------------------------------------------- */
 
-/* Processes that had a rendezvous, as both see it, continue over the network, and the others share memory in the
- * world: both of a pair have to decide the same.  So when all have come to make the world, they stop to take in
- * addresses.  Then, when all have stopped, a pair is connected if each has exported that it knows the other one. */
+/* Processes that had a rendezvous, as both see it, continue over the network, and the others share
+ * memory in the world: both of a pair have to decide the same.  So when all have come to make the
+ * world, they stop to take in addresses.  Then, when all have stopped, a pair is connected if each
+ * has exported that it knows the other one. */
 void MPIR_Session_stop_rendezvous(bool is_stop)
 {
     MPL_initlock_lock(&MPIR_Session_contact_lock);

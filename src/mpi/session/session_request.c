@@ -1,6 +1,7 @@
 /*
- * Operations on process sets that change who is there, which the program requests: the step manager replies when they
- * have been done, or that they are not granted.  And which operation is open.  SC5, SC6, SE1.
+ * Operations on process sets that change who is there, which the program requests: the step manager
+ * replies when they have been done, or that they are not granted.  And which operation is open.
+ * SC5, SC6, SE1.
  */
 
 #include "session.h"
@@ -17,10 +18,11 @@ static bool is_resource_op(int op)
 
 static int names_of(int op)
 {
-    return op == MPIX_PSETOP_REPLACE ? NAMES_MAX : op == MPIX_PSETOP_ADD || op == MPIX_PSETOP_SUB ? 1 : 2;
+    return op == MPIX_PSETOP_REPLACE ? NAMES_MAX : op == MPIX_PSETOP_ADD ||
+        op == MPIX_PSETOP_SUB ? 1 : 2;
 }
 
-/* ---- the question ------------------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 /* How many; a key that must be there is. */
 static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * number)
@@ -32,13 +34,15 @@ static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * n
     if (info)
         mpi_errno = MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(!flag && must, mpi_errno, MPI_ERR_INFO_NOKEY, "**psetnumber", "**psetnumber %s", key);
+    MPIR_ERR_CHKANDJUMP1(!flag &&
+                         must, mpi_errno, MPI_ERR_INFO_NOKEY, "**psetnumber", "**psetnumber %s",
+                         key);
     if (!flag)
         goto fn_exit;
     long n = strtol(value, &end, 10);
-    MPIR_ERR_CHKANDJUMP2(*value < '0' || *value > '9' || *end || n > MPID_SESSION_LPIDS_MAX, mpi_errno,
-                         MPI_ERR_INFO_VALUE,
-                         "**psetnumber", "**psetnumber %s %s", key, value);
+    MPIR_ERR_CHKANDJUMP2(*value < '0' || *value > '9' || *end ||
+                         n > MPID_SESSION_LPIDS_MAX, mpi_errno, MPI_ERR_INFO_VALUE, "**psetnumber",
+                         "**psetnumber %s %s", key, value);
     *number = (uint32_t) n;
 
   fn_exit:
@@ -48,8 +52,8 @@ static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * n
 }
 
 /* The first set is bound.  Of REPLACE one number is enough. */
-static int write_request(struct MPIR_Session_call *call, int op, const char *const input[], int ninput,
-                         MPIR_Info * info)
+static int write_request(struct MPIR_Session_call *call, int op, const char *const input[],
+                         int ninput, MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS;
     bool adds = op == MPIX_PSETOP_ADD || op == MPIX_PSETOP_GROW;
@@ -60,7 +64,8 @@ static int write_request(struct MPIR_Session_call *call, int op, const char *con
     MPIR_ERR_CHKANDJUMP(ninput < 1 || !input[0], mpi_errno, MPI_ERR_ARG, "**psetunknown");
     mpi_errno = get_number(info, "mpi_num_procs_add", adds, &add);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = get_number(info, "mpi_num_procs_sub", removes || (op == MPIX_PSETOP_REPLACE && !add), &remove);
+    mpi_errno = get_number(info, "mpi_num_procs_sub", removes ||
+                           (op == MPIX_PSETOP_REPLACE && !add), &remove);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
@@ -92,7 +97,7 @@ static int write_query(struct MPIR_Session_call *call, const char *coll_pset, co
     goto fn_exit;
 }
 
-/* ---- the answer --------------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 struct done {
     int op, n;
@@ -140,8 +145,8 @@ static int check_capacity(int capacity, int needed)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP2(capacity < needed, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d", capacity,
-                         needed);
+    MPIR_ERR_CHKANDJUMP2(capacity < needed, mpi_errno, MPI_ERR_ARG, "**psetoproom",
+                         "**psetoproom %d %d", capacity, needed);
 
   fn_exit:
     return mpi_errno;
@@ -203,8 +208,8 @@ int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_
     goto fn_exit;
 }
 
-int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
-                                  char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
+int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name,
+                                  int *op, char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call = { 0 };
@@ -249,15 +254,17 @@ int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
     goto fn_exit;
 }
 
-/* ---- while the program goes on -------------------------------------------------------------------------------- */
+/* ---- while the program goes on --------------------------------------------------------------- */
 
 /* Where the answer goes. */
 struct output_args {
     int *op, *noutput;
-    char ***output;             /* names of their own memory, and the array, which the caller frees */
+    /* names of their own memory, and the array, which the caller frees */
+    char ***output;
 };
 
-static int put(const struct output_args *output_args, int op, int n, char names[][MPI_MAX_PSET_NAME_LEN])
+static int put(const struct output_args *output_args, int op, int n,
+               char names[][MPI_MAX_PSET_NAME_LEN])
 {
     int mpi_errno = MPI_SUCCESS, made = 0;
     char **output = n > 0 ? MPL_direct_malloc(n * sizeof(char *)) : NULL;
@@ -297,7 +304,8 @@ static int take_done(struct MPIR_Session_answer *answer, void *state)
     goto fn_exit;
 }
 
-static int send_later(struct MPIR_Session_call *call, int *op, char ***output, int *noutput, MPIR_Request ** request)
+static int send_later(struct MPIR_Session_call *call, int *op, char ***output, int *noutput,
+                      MPIR_Request ** request)
 {
     struct output_args *output_args = MPL_malloc(sizeof(*output_args), MPL_MEM_OTHER);
 
@@ -313,8 +321,8 @@ static int complete_at_once(MPIR_Request ** request)
 }
 
 /* Operations that only make sets need one query. */
-static int make_sets(MPIR_Session * session, int *op, const char *const input[], int ninput, MPIR_Info * info,
-                     char ***output, int *noutput)
+static int make_sets(MPIR_Session * session, int *op, const char *const input[], int ninput,
+                     MPIR_Info * info, char ***output, int *noutput)
 {
     int mpi_errno = MPI_SUCCESS, n = *op == MPIX_PSETOP_SPLIT ? PMI_SET_OPERANDS_MAX : 1;
     const struct output_args output_args = {.op = op,.noutput = noutput,.output = output };
@@ -334,8 +342,9 @@ static int make_sets(MPIR_Session * session, int *op, const char *const input[],
     goto fn_exit;
 }
 
-int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *const input[], int ninput,
-                               MPIR_Info * info, char ***output, int *noutput, MPIR_Request ** request)
+int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *const input[],
+                               int ninput, MPIR_Info * info, char ***output, int *noutput,
+                               MPIR_Request ** request)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call = { 0 };
@@ -363,8 +372,8 @@ int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *cons
     goto fn_exit;
 }
 
-int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
-                                   char ***output, int *noutput, MPIR_Request ** request)
+int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name,
+                                   int *op, char ***output, int *noutput, MPIR_Request ** request)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call = { 0 };

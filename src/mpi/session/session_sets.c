@@ -1,9 +1,10 @@
 /*
  * Process sets: which there are, and who is in them.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
  *
- * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over an adaptation.  All
- * others, those of mpiexec's --pset too, are the step manager's, which is queried once for each, and again when a
- * name may have got another meaning, or none (session_cache.c).  The list of names that a caller is shown only grows.
+ * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over
+ * an adaptation.  All others, those of mpiexec's --pset too, are the step manager's, which is
+ * queried once for each, and again when a name may have got another meaning, or none
+ * (session_cache.c).  The list of names that a caller is shown only grows.
  */
 
 #include "session.h"
@@ -56,7 +57,8 @@ static int query_new_names(void)
     return is_managed() ? MPIR_Session_list_made(&known.serial, take_known, NULL) : MPI_SUCCESS;
 }
 
-/* The library's own names, in the order in which they are listed; compared without regard to case (SN1). */
+/* The library's own names, in the order in which they are listed; compared without regard to case
+ * (SN1). */
 bool MPIR_Session_nth_predefined(int index, struct MPIR_Session_set *set)
 {
     static const char *const names[] = { "mpi://WORLD", "mpi://SELF", "mpi://SHARED" };
@@ -70,7 +72,8 @@ bool MPIR_Session_nth_predefined(int index, struct MPIR_Session_set *set)
     if (index < 0 || index >= N_PREDEFINED)
         return false;
     *set = (struct MPIR_Session_set) {
-        names[index], sizes[index], ranks[index], NULL, PMI_SET_RUNNING, ranks[index] ? ranks[index][0] : 0
+        names[index], sizes[index], ranks[index], NULL, PMI_SET_RUNNING,
+            ranks[index] ? ranks[index][0] : 0
     };
     return true;
 }
@@ -120,8 +123,9 @@ static int query_state(struct MPIR_Session_set *set, struct cached *it)
     goto fn_exit;
 }
 
-/* Programs that have sent no query of sets yet send none for the MPI 4.0 data of mpi://...: a process that makes a
- * communicator finds out who is there.  All of a world with windows run, and all of a caller itself. */
+/* Programs that have sent no query of sets yet send none for the MPI 4.0 data of mpi://...: a
+ * process that makes a communicator finds out who is there.  All of a world with windows run, and
+ * all of a caller itself. */
 static int know_state(struct MPIR_Session_set *set, bool query)
 {
     struct cached *it = &cached[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
@@ -196,7 +200,7 @@ static const char *nth_name(int n)
     return name;
 }
 
-/* ---- the functions of MPI 4.0 ---------------------------------------------------------------------------- */
+/* ---- the functions of MPI 4.0 ---------------------------------------------------------------- */
 
 int MPIR_Session_get_num_psets_impl(MPIR_Session * session_ptr, MPIR_Info * info_ptr,
                                     int *npset_names)
@@ -387,10 +391,11 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(MPIR_Session_state_of(&set) == PMI_SET_ENDED, mpi_errno, MPI_ERR_PROC_ABORTED, "**psetended",
-                         "**psetended %s", pset_name);
+    MPIR_ERR_CHKANDJUMP1(MPIR_Session_state_of(&set) == PMI_SET_ENDED, mpi_errno,
+                         MPI_ERR_PROC_ABORTED, "**psetended", "**psetended %s", pset_name);
     MPIR_ERR_CHKANDJUMP1(!strcmp(set.name, "mpix://ALL"), mpi_errno, MPI_ERR_ARG, "**psetcall",
-                         "**psetcall %s", "mpix://ALL is not the same to all processes, so that it gives no group");
+                         "**psetcall %s",
+                         "mpix://ALL is not the same to all processes, so that it gives no group");
     mpi_errno = MPIR_Group_create(set.size, &group);
     MPIR_ERR_CHECK(mpi_errno);
     group->size = set.size;

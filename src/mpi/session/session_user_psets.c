@@ -1,13 +1,13 @@
 /*
- * Process sets that programs make: operations on sets, their names, and the data that belongs to them.  All is the step
- * manager's (session_call.c), which orders them; here are the process' calls and replies.
- * SN6, SN7, SO1-SO8, SD1-SD3, SI2, SI5, SI6, SE1.
+ * Process sets that programs make: operations on sets, their names, and the data that belongs to
+ * them.  All is the step manager's (session_call.c), which orders them; here are the process' calls
+ * and replies. SN6, SN7, SO1-SO8, SD1-SD3, SI2, SI5, SI6, SE1.
  */
 
 #include "session.h"
 #include "mpir_adapt.h"
 
-/* ---- names and numbers that a caller gives ------------------------------------------------------------------ */
+/* ---- names and numbers that a caller gives --------------------------------------------------- */
 
 static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
 {
@@ -91,7 +91,8 @@ int MPIR_Session_find_bound(const char *name, struct MPIR_Session_name *found)
     bool own = MPL_stricmp(name, "mpi://WORLD") && MPIR_Session_find_predefined(name, &set);
 
     MPIR_ERR_CHKANDJUMP1(own, mpi_errno, MPI_ERR_ARG, "**psetcall", "**psetcall %s",
-                         "mpi://SELF and mpi://SHARED are other sets in each process: make a set of it");
+                         "mpi://SELF and mpi://SHARED are other sets in each process: make a set "
+                         "of it");
     mpi_errno = MPIR_Session_find_name(name, found);
 
   fn_exit:
@@ -100,7 +101,7 @@ int MPIR_Session_find_bound(const char *name, struct MPIR_Session_name *found)
     goto fn_exit;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static int check_op(int op)
 {
@@ -132,7 +133,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
         output[0][0] = '\0';
     mpi_errno = check_op(op);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(ninput < 1 || ninput > PMI_SET_OPERANDS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
+    MPIR_ERR_CHKANDJUMP(ninput < 1 ||
+                        ninput > PMI_SET_OPERANDS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
     for (int i = 0; i < ninput; i++)
         MPIR_ERR_CHKANDJUMP(!input[i], mpi_errno, MPI_ERR_ARG, "**psetunknown");
     if (op < MPIX_PSETOP_UNION) {
@@ -155,9 +157,10 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     if (op == MPIX_PSETOP_SPLIT)
         mpi_errno = get_parts(info, sizes, &parts);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP2(*noutput < parts, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d",
-                         *noutput, parts);
-    MPIR_Session_write_set_make(&call, op, proposed, sizes, op == MPIX_PSETOP_SPLIT ? parts : 0, input, ninput, true);
+    MPIR_ERR_CHKANDJUMP2(*noutput < parts, mpi_errno, MPI_ERR_ARG, "**psetoproom",
+                         "**psetoproom %d %d", *noutput, parts);
+    MPIR_Session_write_set_make(&call, op, proposed, sizes, op == MPIX_PSETOP_SPLIT ? parts : 0,
+                                input, ninput, true);
     stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
@@ -176,7 +179,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     goto fn_exit;
 }
 
-int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group, MPIR_Info * info, char *name)
+int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group, MPIR_Info * info,
+                                      char *name)
 {
     int mpi_errno = MPIR_Session_check(session), *ranks = NULL;
     char proposed[MPI_MAX_INFO_VAL + 1];
@@ -190,7 +194,8 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < group->size; i++) {
         uint64_t lpid = group->lrank_to_lpid[i].lpid;
-        MPIR_ERR_CHKANDJUMP(lpid >= MPID_SESSION_LPIDS_MAX, mpi_errno, MPI_ERR_GROUP, "**sessiongroup");
+        MPIR_ERR_CHKANDJUMP(lpid >= MPID_SESSION_LPIDS_MAX, mpi_errno, MPI_ERR_GROUP,
+                            "**sessiongroup");
         ranks[i] = (int) lpid;
     }
     mpi_errno = MPIR_Session_call_prepare();
@@ -213,16 +218,18 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     goto fn_exit;
 }
 
-/* The step manager is notified that the set `name`, which is not a predefined one, is called `to`, or freed (NULL). */
-static int notify_of_set(MPIR_Session * session, const char *name, const char *to, const char *refusal)
+/* The step manager is notified that the set `name`, which is not a predefined one, is called `to`,
+ * or freed (NULL). */
+static int notify_of_set(MPIR_Session * session, const char *name, const char *to,
+                         const char *refusal)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call;
     struct MPIR_Session_set set;
 
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
-                         "**psetcall %s", refusal);
+    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG,
+                         "**psetcall", "**psetcall %s", refusal);
     if (to)
         MPIR_Session_write_set_move(&call, name, to);
     else
@@ -246,7 +253,7 @@ int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)
     return notify_of_set(session, name, NULL, "sets mpi://... cannot be freed");
 }
 
-/* ---- looking --------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 struct listing {
     MPIR_Info *info;
@@ -336,7 +343,8 @@ int MPIR_Session_pset_included_impl(MPIR_Session * session, const char *name, in
 }
 
 /* SI6: a name that nobody knows is no error. */
-int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int *running, MPI_Info * info)
+int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int *running,
+                                  MPI_Info * info)
 {
     struct MPIR_Session_set set = { 0 };
     MPIR_Info *described = NULL;
@@ -366,7 +374,7 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
     goto fn_exit;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data)
 {
@@ -388,8 +396,9 @@ int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MP
     goto fn_exit;
 }
 
-int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * session, const char *coll_pset,
-                           const char *name, const char *const keys[], int nkeys, int wait)
+int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * session,
+                           const char *coll_pset, const char *name, const char *const keys[],
+                           int nkeys, int wait)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_name found;
@@ -438,7 +447,8 @@ int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data
 }
 
 int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
-                                    const char *const keys[], int nkeys, int wait, MPIR_Info ** data)
+                                    const char *const keys[], int nkeys, int wait,
+                                    MPIR_Info ** data)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;

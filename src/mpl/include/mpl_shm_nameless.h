@@ -1,10 +1,10 @@
 /*
- * Shared segments that end with their processes, whatever ends these.  MPL's segments are files of /dev/shm
- * whose names are removed when all have attached; who is killed before that leaves the file.  Where
- * MPL_shm_nameless is set, a new segment is a memfd, and its handle the path of the creator's descriptor and
- * the file that it is, /proc/PID/fd/N:DEVICE:INODE, which others of the same user open like any file.  In
- * another pid namespace that path is somebody else's file, which is refused.  The creator keeps the descriptor
- * until MPL_shm_seg_remove.  Hooks of mpl_shm_mmap.c.
+ * Shared segments that end with their processes, whatever ends these.  MPL's segments are files of
+ * /dev/shm whose names are removed when all have attached; who is killed before that leaves the
+ * file.  Where MPL_shm_nameless is set, a new segment is a memfd, and its handle the path of the
+ * creator's descriptor and the file that it is, /proc/PID/fd/N:DEVICE:INODE, which others of the
+ * same user open like any file.  In another pid namespace that path is somebody else's file, which
+ * is refused.  The creator keeps the descriptor until MPL_shm_seg_remove.  Hooks of mpl_shm_mmap.c.
  */
 
 #ifndef MPL_SHM_NAMELESS_H_INCLUDED
@@ -26,8 +26,8 @@ extern int MPL_shm_nameless;
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Opens a regular file for reading and writing if it is the one with this device and inode; else -1 and
- * ESTALE.  Nothing is opened before it has been checked. */
+/* Opens a regular file for reading and writing if it is the one with this device and inode; else -1
+ * and ESTALE.  Nothing is opened before it has been checked. */
 static inline int MPL_shm_open_identified(const char *path, unsigned long long device,
                                           unsigned long long inode)
 {
@@ -57,9 +57,10 @@ static inline int MPL_shm_open_identified(const char *path, unsigned long long d
 /* Pages of segments on a file system that is not larger are reserved when a segment is made. */
 #define MPLI_SHM_RESERVED_MAX ((uintmax_t) 4 << 30)
 
-/* Whether the file system of a new segment has space for it; else the first touch of a page that is missing would be
- * SIGBUS.  On a small one, as in a container, pages are reserved, so that segments cannot exceed it together.  On a
- * large one they are not: pages belong to the memory (NUMA node) of the process that touches them first. */
+/* Whether the file system of a new segment has space for it; else the first touch of a page that is
+ * missing would be SIGBUS.  On a small one, as in a container, pages are reserved, so that segments
+ * cannot exceed it together.  On a large one they are not: pages belong to the memory (NUMA node)
+ * of the process that touches them first. */
 static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
 {
     struct statvfs fs;
@@ -77,7 +78,8 @@ static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
     }
     if (left >= (uintmax_t) bytes && error != ENOSPC)
         return 1;
-    fprintf(stderr, "shared memory: a segment needs %jd KiB, and /dev/shm has %ju KiB left: enlarge it "
+    fprintf(stderr,
+            "shared memory: a segment needs %jd KiB, and /dev/shm has %ju KiB left: enlarge it "
             "(in a container: --shm-size)\n", (intmax_t) bytes / 1024, left / 1024);
     return 0;
 }
@@ -85,8 +87,8 @@ static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
 /* In the flags of the creator's handle. */
 #define MPLI_SHM_FLAG_NAMELESS 0x10000
 
-/* Whether others find our descriptors, of which this is one's path: tested once, and again in a forked process.  A
- * process that has more privileges than its user shows them to nobody else. */
+/* Whether others find our descriptors, of which this is one's path: tested once, and again in a
+ * forked process.  A process that has more privileges than its user shows them to nobody else. */
 static inline int MPLI_shm_nameless_is_found(const char *path)
 {
     static pid_t found;
@@ -96,8 +98,8 @@ static inline int MPLI_shm_nameless_is_found(const char *path)
     return found != 0;
 }
 
-/* Makes a nameless segment.  Nonzero if it was made; else one with a name is wanted, or the best that the
- * system can do (no memfd, no /proc that shows us). */
+/* Makes a nameless segment.  Nonzero if it was made; else one with a name is wanted, or the best
+ * that the system can do (no memfd, no /proc that shows us). */
 static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
 {
     char path[MPLI_SHM_GHND_SZ];
@@ -124,11 +126,12 @@ static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
     return 1;
 }
 
-/* Whether opening can wait until the segment is attached.  Upstream opens it when the handle is read, too, to see that
- * it is there; through /proc that takes twice as long as by a name. */
+/* Whether opening can wait until the segment is attached.  Upstream opens it when the handle is
+ * read, too, to see that it is there; through /proc that takes twice as long as by a name. */
 static inline int MPLI_shm_nameless_waits(MPL_shm_hnd_t hnd, int flag)
 {
-    return !(flag & MPLI_SHM_FLAG_SHM_ATTACH) && strncmp(MPLI_shm_ghnd_get_by_ref(hnd), "/proc/", 6) == 0;
+    return !(flag & MPLI_SHM_FLAG_SHM_ATTACH) &&
+           strncmp(MPLI_shm_ghnd_get_by_ref(hnd), "/proc/", 6) == 0;
 }
 
 /* Opens a segment of either kind by its handle. */
@@ -149,10 +152,11 @@ static inline int MPLI_shm_nameless_keeps(MPL_shm_hnd_t hnd)
     return hnd->flag & MPLI_SHM_FLAG_NAMELESS;
 }
 
-/* The creator has its page of a small segment, flags or a lock, before others attach.  When all begin to use it
- * at once, who finds the page locked by another one's fault sleeps; upstream's creator is late then, as it removes
- * a name. */
-static inline void MPLI_shm_nameless_touch(MPL_shm_hnd_t hnd, const volatile char *segment, intptr_t bytes)
+/* The creator has its page of a small segment, flags or a lock, before others attach.  When all
+ * begin to use it at once, who finds the page locked by another one's fault sleeps; upstream's
+ * creator is late then, as it removes a name. */
+static inline void MPLI_shm_nameless_touch(MPL_shm_hnd_t hnd, const volatile char *segment,
+                                           intptr_t bytes)
 {
     if (MPLI_shm_nameless_keeps(hnd) && bytes <= sysconf(_SC_PAGESIZE))
         (void) *segment;

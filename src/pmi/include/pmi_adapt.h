@@ -3,11 +3,12 @@
  * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/developer/pmi.md.
  *
  * Three things are defined here, each once:
- *   - the environment variable PMI_ADAPT, by which a proxy notifies a process that it has the extension;
- *   - the adapt board, memory that one daemon shares with the processes it started (control words are
- *     written by the daemon only, each slot by one process only);
- *   - the plan, a table of everything that begin needs, built by the step manager and written to every
- *     board before the application is notified of the adaptation.
+ *   - the environment variable PMI_ADAPT, by which a proxy notifies a process that it has the
+ *     extension;
+ *   - the adapt board, memory that one daemon shares with the processes it started (control words
+ *     are written by the daemon only, each slot by one process only);
+ *   - the plan, a table of everything that begin needs, built by the step manager and written to
+ *     every board before the application is notified of the adaptation.
  *
  * Plain C11/C++20, no other header of the project: it is compiled into libmpi, Hydra and the tests.
  * All integers are in the byte order of the machine (one job, one architecture).
@@ -26,15 +27,18 @@
  *   slot       index of this process' slot on that board
  *   uid        number of this process, unique in the job for ever; processes of the launch have
  *              uid == rank
- *   epoch      0 for a process of the launch (status NEW); else the epoch that it joins in (JOINING)
+ *   epoch      0 for a process of the launch (status NEW); else the epoch that it joins in
+ *              (JOINING)
  *   pre        number of pre-existing processes (joining only, else 0)
  *   local_pre  how many of those are on this host (joining only, else 0)
  *   modify     1: MPIX_Comm_modify creates the process (joining only, else 0)
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_CLEANUP_ENV "PMI_AUTO_CLEANUP"      /* "0": mpiexec ends no process for the end of another one */
-#define PMI_PID_NAMESPACE_ENV "PMI_PID_NAMESPACE"       /* the daemon's: inode of /proc/self/ns/pid; 0: not known */
+/* "0": mpiexec ends no process for the end of another one */
+#define PMI_CLEANUP_ENV "PMI_AUTO_CLEANUP"
+/* the daemon's: inode of /proc/self/ns/pid; 0: not known */
+#define PMI_PID_NAMESPACE_ENV "PMI_PID_NAMESPACE"
 #define PMI_ADAPT_VERSION 14
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
@@ -43,34 +47,38 @@
  *   cmd=adapt_init mode=adaptive pidns=<inode> card=<hex>
  *                                      pid namespace and network addresses of this process
  *   cmd=adapt_init mode=modify pidns=<inode> card=<hex>
- *                                      the same of one that does not adapt, in its first MPIX_Comm_modify, and of
- *                                      one that this creates
+ *                                      the same of one that does not adapt, in its first
+ *                                      MPIX_Comm_modify, and of one that this creates
  *   cmd=adapt_ready epoch=E [segment=<pid>:<fd>:<bytes>:<device>:<inode>:<nonce>]
  *                                      a joining process waits in begin; the lowest joining rank of
- *                                      each host names the shared segment that it made for the host's
- *                                      future membership (open /proc/<pid>/fd/<fd>, if it is that file)
+ *                                      each host names the shared segment that it made for the
+ *                                      host's future membership (open /proc/<pid>/fd/<fd>, if it is
+ *                                      that file)
  *   cmd=adapt_unable epoch=E why=<hex> this process cannot prepare for the plan, for this reason
- *   cmd=adapt_prepared epoch=E         sent by the process that was the last of its board to prepare for
- *                                      the plan: a joining one must (others may talk to it then), one
- *                                      that was there before does if it probes early enough
- *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been greeted
- *                                      by all that do so from other hosts
- *   cmd=adapt_committed epoch=E        to be counted as committed by the daemon: of a process that has
- *                                      sent something that must be delivered before the commit; the others
- *                                      count themselves on the board
+ *   cmd=adapt_prepared epoch=E         sent by the process that was the last of its board to
+ *                                      prepare for the plan: a joining one must (others may talk to
+ *                                      it then), one that was there before does if it probes early
+ *                                      enough
+ *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been
+ *                                      greeted by all that do so from other hosts
+ *   cmd=adapt_committed epoch=E        to be counted as committed by the daemon: of a process that
+ *                                      has sent something that must be delivered before the commit;
+ *                                      the others count themselves on the board
  *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_request.h
- *   cmd=adapt_set_call ..., cmd=adapt_set_fetch ...                    pmi_adapt_set.h: the second one is answered
+ *   cmd=adapt_set_call ..., cmd=adapt_set_fetch ...                    pmi_adapt_set.h
  */
 
-/* ---- board ------------------------------------------------------------------------------------ */
+/* ---- board ----------------------------------------------------------------------------------- */
 
 #define PMI_ADAPT_MAGIC 0x3154504144414d50ull   /* "PMADAPT1" */
 #define PMI_ADAPT_LINE 64
 #define PMI_ADAPT_GROUP_MAX 256
 #define PMI_ADAPT_REASON_MAX 64
 
-#define PMI_ADAPT_GATE_OPEN UINT64_MAX  /* gate: nothing pending; limit: every probe returns FALSE */
-#define PMI_ADAPT_GATE_SHUT 0   /* gate: read limit; limit: counts are being read, wait for the ceiling */
+/* gate: nothing pending; limit: every probe returns FALSE */
+#define PMI_ADAPT_GATE_OPEN UINT64_MAX
+/* gate: read limit; limit: counts are being read, wait for the ceiling */
+#define PMI_ADAPT_GATE_SHUT 0
 
 /* A probe with number n (1, 2, ... since start or last commit) is, on the process' side:
  *   store n in my slot; full fence; load gate; n < gate: answer FALSE.
@@ -79,22 +87,24 @@
  *   load agreed, then limit; n < limit: FALSE;  agreed == my last committed epoch + 1: TRUE;
  *   else wait on `wake`.
  * On the daemon's side (step 4):
- *   write:    plan_epoch = 0; plan_serial + 1; full fence; the plan's bytes at an offset that no slot names;
- *             plan_offset; plan_bytes; plan_epoch = epoch; gate = SHUT; wake all
+ *   write:    plan_epoch = 0; plan_serial + 1; full fence; the plan's bytes at an offset that no
+ *             slot names; plan_offset; plan_bytes; plan_epoch = epoch; gate = SHUT; wake all
  *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling; wake all
- *   target T: limit = T; then agreed = epoch; wake all    (T >= ceiling of every board, same T for all)
- *   thaw:     limit = OPEN; plan_epoch = 0; wake all      (withdrawn before agreement; gate stays SHUT
- *             until the next release, so that processes poll and release what they have prepared)
- *   release:  limit = gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all  (committed
- *             everywhere)
+ *   target T: limit = T; then agreed = epoch; wake all    (T >= ceiling of every board, same T for
+ *                                                         all)
+ *   thaw:     limit = OPEN; plan_epoch = 0; wake all      (withdrawn before agreement; gate stays
+ *             SHUT until the next release, so that processes poll and release what they have
+ *             prepared)
+ *   release:  limit = gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all
+ *             (committed everywhere)
  * The daemon stores with release order.
  * While the gate is shut a process that gets FALSE may read the plan and prepare for it.
  *
- * The plan is read in the board.  Its memory is not written to any more as long as a slot has its serial number, be
- * it withdrawn or over meanwhile.  So a process loads plan_serial, plan_epoch, plan_offset and plan_bytes (acquire),
- * stores the serial number in its slot; full fence; if serial number and epoch are still the same it maps the plan for
- * reading, else it sets its slot's number to 0.  It does that, too, when it has unmapped the plan.  The file is
- * sealed against shrinking.
+ * The plan is read in the board.  Its memory is not written to any more as long as a slot has its
+ * serial number, be it withdrawn or over meanwhile.  So a process loads plan_serial, plan_epoch,
+ * plan_offset and plan_bytes (acquire), stores the serial number in its slot; full fence; if serial
+ * number and epoch are still the same it maps the plan for reading, else it sets its slot's number
+ * to 0.  It does that, too, when it has unmapped the plan.  The file is sealed against shrinking.
  * `wake` is a futex word, incremented after every change. */
 struct pmi_adapt_control {
     /* read by each probe; changes only in an adaptation */
@@ -104,7 +114,8 @@ struct pmi_adapt_control {
     uint32_t wake;
     uint32_t epoch;             /* last epoch that is committed everywhere */
     uint32_t plan_epoch;        /* epoch of the plan on the board, 0: none */
-    uint64_t plan_bytes, plan_offset;   /* from the start of the board, page aligned; within the file */
+    /* from the start of the board, page aligned; within the file */
+    uint64_t plan_bytes, plan_offset;
     uint32_t released;          /* leaving processes of this epoch may go (C7) */
     uint32_t participants;      /* processes of this board that take part in plan_epoch */
     uint32_t plan_serial;       /* of the plan on the board: changes before its bytes do */
@@ -123,17 +134,23 @@ struct pmi_adapt_control {
     uint64_t slots_offset;      /* bytes from the start of the board */
     char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
     uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
-    uint64_t requests_offset; /* of the ends of slot 0's size requests; the other slots' follow (pmi_adapt_request.h) */
-    uint64_t bcasts_offset;     /* of the entries of slot 0 for texts of process sets (pmi_adapt_set.h) */
-    uint64_t answers_offset;    /* of the entries of slot 0 for answers to its calls (pmi_adapt_set.h) */
-    uint64_t creations_offset;  /* of the numbers of communicators that slot 0 makes (u64, PMI_SET_CREATIONS_MAX) */
+    /* of the ends of slot 0's size requests; the other slots' follow (pmi_adapt_request.h) */
+    uint64_t requests_offset;
+    /* of the entries of slot 0 for texts of process sets (pmi_adapt_set.h) */
+    uint64_t bcasts_offset;
+    /* of the entries of slot 0 for answers to its calls (pmi_adapt_set.h) */
+    uint64_t answers_offset;
+    /* of the numbers of communicators that slot 0 makes (u64, PMI_SET_CREATIONS_MAX) */
+    uint64_t creations_offset;
     uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are none */
 
     /* written by the daemon */
     uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */
-    uint32_t offer;             /* tag of a change through process sets that some process can be notified of; 0: none */
-    uint32_t invalidations;           /* data of sets that a process got under another number has to be queried again
-                                 * (pmi_adapt_set.h) */
+    /* tag of a change through process sets that some process can be notified of; 0: none */
+    uint32_t offer;
+    /* data of sets that a process got under another number has to be queried again
+     * (pmi_adapt_set.h) */
+    uint32_t invalidations;
 };
 
 enum pmi_adapt_phase {
@@ -153,21 +170,23 @@ struct pmi_adapt_slot {
     uint64_t count;             /* probes since start or last commit */
     uint32_t phase;             /* enum pmi_adapt_phase */
     uint32_t pid;
-    uint64_t since_ms;          /* when the phase began, if it is TOLD or a later one: CLOCK_MONOTONIC */
+    /* when the phase began, if it is TOLD or a later one: CLOCK_MONOTONIC */
+    uint64_t since_ms;
     uint64_t perf_iterations, perf_loop_ns, perf_mpi_ns;        /* pmi_adapt_measured.h */
     uint32_t perf_seq, perf_every;
     uint32_t plan_serial;       /* of the plan that the process reads; 0: none */
-    uint32_t answered;          /* by the daemon: answers so far to its calls (pmi_adapt_set.h); a futex word */
+    /* by the daemon: answers so far to its calls (pmi_adapt_set.h); a futex word */
+    uint32_t answered;
 };
 
-/* ---- plan ------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 #define PMI_ADAPT_MEMBER_LEAVING 1u
 #define PMI_ADAPT_MEMBER_JOINING 2u
 
 /* Layout: header, members[pre + joining] (old world order, then joining in their own order),
- * hosts[n_hosts], then business cards.  Offsets are bytes from the start of the header.  Each reader checks a plan
- * first: pmi_adapt_plan.h. */
+ * hosts[n_hosts], then business cards.  Offsets are bytes from the start of the header.  Each
+ * reader checks a plan first: pmi_adapt_plan.h. */
 struct pmi_adapt_plan {
     uint64_t magic;             /* PMI_ADAPT_MAGIC */
     uint64_t bytes;             /* of the whole plan */
@@ -193,7 +212,8 @@ struct pmi_adapt_member {
 struct pmi_adapt_host {
     uint32_t segment_pid, segment_fd;   /* pid 0: nobody joins on this host, no new segment */
     uint64_t segment_bytes;
-    /* which file that descriptor must be, and the number written in it: a process that opens it checks first */
+    /* which file that descriptor must be, and the number written in it: a process that opens it
+     * checks first */
     uint64_t segment_device, segment_inode, segment_nonce;
 };
 

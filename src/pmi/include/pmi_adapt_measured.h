@@ -1,9 +1,10 @@
 /*
- * Measurements of a process, on the board (pmi_adapt.h): of the loop that probes, in its slot, at each measured
- * probe; and all loops that it has found, with the call sites in them, in a graph of its own, at most once in an
- * interval.  A program of phases (SPEC-epop M) also reports its position, in each iteration.  How the process writes
- * both and the node daemon reads them, without ever waiting for each other: seq is odd while the process writes; what
- * was read between two equal even values of it is whole.  SPEC-performance B.
+ * Measurements of a process, on the board (pmi_adapt.h): of the loop that probes, in its slot, at
+ * each measured probe; and all loops that it has found, with the call sites in them, in a graph of
+ * its own, at most once in an interval.  A program of phases (SPEC-epop M) also reports its
+ * position, in each iteration.  How the process writes both and the node daemon reads them, without
+ * ever waiting for each other: seq is odd while the process writes; what was read between two equal
+ * even values of it is whole.  SPEC-performance B.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -21,7 +22,8 @@
 
 struct pmi_adapt_measured {
     uint64_t iterations, loop_ns, mpi_ns;       /* since the last commit; of these iterations */
-    uint32_t every;             /* one iteration is measured in so many; 0: none is, nothing is known */
+    /* one iteration is measured in so many; 0: none is, nothing is known */
+    uint32_t every;
 };
 
 /* By the process of the slot alone. */
@@ -75,7 +77,8 @@ struct pmi_adapt_graph_node {
 
 struct pmi_adapt_graph_loop {
     uint32_t head, pad;
-    uint64_t iterations, loop_ns, mpi_ns;       /* since the last commit, of measured iterations, with inner loops */
+    /* since the last commit, of measured iterations, with inner loops */
+    uint64_t iterations, loop_ns, mpi_ns;
     char name[PMI_ADAPT_LOOP_NAME_MAX]; /* of its head: "MODULE+0xOFFSET", ended by 0 */
 };
 
@@ -97,7 +100,8 @@ struct pmi_adapt_position {
     char pad[PMI_ADAPT_LINE - 32];
 };
 
-/* The nodes, which the processes of one program have in common, lie apart from their own numbers. */
+/* The nodes, which the processes of one program have in common, lie apart from their own
+ * numbers. */
 struct pmi_adapt_graph {
     uint64_t seq;
     struct pmi_adapt_graph_summary summary;
@@ -109,8 +113,8 @@ struct pmi_adapt_graph {
 };
 
 /* By the process of the graph alone.  In the same phase as before it is one store. */
-static inline void pmi_adapt_write_position(struct pmi_adapt_position *position, uint64_t phase, uint64_t iteration,
-                                            int64_t total, uint32_t element)
+static inline void pmi_adapt_write_position(struct pmi_adapt_position *position, uint64_t phase,
+                                            uint64_t iteration, int64_t total, uint32_t element)
 {
     if (position->phase == phase && position->total == total) {
         __atomic_store_n(&position->iteration, iteration, __ATOMIC_RELAXED);
@@ -125,21 +129,24 @@ static inline void pmi_adapt_write_position(struct pmi_adapt_position *position,
 }
 
 /* 0: it is in no phase, or just entering one. */
-static inline int pmi_adapt_read_position(const struct pmi_adapt_position *shared, struct pmi_adapt_position *position)
+static inline int pmi_adapt_read_position(const struct pmi_adapt_position *shared,
+                                          struct pmi_adapt_position *position)
 {
     position->phase = __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
     position->iteration = __atomic_load_n(&shared->iteration, __ATOMIC_RELAXED);
     position->total = __atomic_load_n(&shared->total, __ATOMIC_RELAXED);
     position->element = __atomic_load_n(&shared->element, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return position->phase != 0 && __atomic_load_n(&shared->phase, __ATOMIC_RELAXED) == position->phase;
+    return position->phase != 0 &&
+        __atomic_load_n(&shared->phase, __ATOMIC_RELAXED) == position->phase;
 }
 
 /* Memory of two processes is copied by words that are read and written whole. */
 static inline void pmi_adapt_copy_words(void *to, const void *from, size_t bytes)
 {
     for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
-        __atomic_store_n((uint64_t *) to + i, __atomic_load_n((const uint64_t *) from + i, __ATOMIC_RELAXED),
+        __atomic_store_n((uint64_t *) to + i,
+                         __atomic_load_n((const uint64_t *) from + i, __ATOMIC_RELAXED),
                          __ATOMIC_RELAXED);
 }
 
@@ -150,7 +157,8 @@ static inline size_t pmi_adapt_reentries_bytes(uint32_t nodes)
 }
 
 /* By the process of the graph alone. */
-static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared, const struct pmi_adapt_graph *graph)
+static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared,
+                                         const struct pmi_adapt_graph *graph)
 {
     uint64_t seq = shared->seq;
     uint32_t nodes = graph->summary.nodes;
@@ -168,12 +176,14 @@ static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared, const s
 static inline int pmi_adapt_has_nodes_of(const struct pmi_adapt_graph_summary *graph,
                                          const struct pmi_adapt_graph_summary *other)
 {
-    return graph->hash == other->hash && graph->nodes == other->nodes && graph->loops == other->loops;
+    return graph->hash == other->hash && graph->nodes == other->nodes &&
+        graph->loops == other->loops;
 }
 
-/* One try: 0 if the process was writing, or what it wrote does not fit.  Nodes that `graph` has already are not read.
- * After 0 it has none. */
-static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+/* One try: 0 if the process was writing, or what it wrote does not fit.  Nodes that `graph` has
+ * already are not read.  After 0 it has none. */
+static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared,
+                                           struct pmi_adapt_graph *graph)
 {
     struct pmi_adapt_graph_summary summary;
     uint64_t seq = __atomic_load_n(&shared->seq, __ATOMIC_ACQUIRE);
@@ -185,7 +195,8 @@ static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared,
     if (fits) {
         if (!known)
             pmi_adapt_copy_words(graph->node, shared->node, summary.nodes * sizeof(graph->node[0]));
-        pmi_adapt_copy_words(graph->reentries, shared->reentries, pmi_adapt_reentries_bytes(summary.nodes));
+        pmi_adapt_copy_words(graph->reentries, shared->reentries,
+                             pmi_adapt_reentries_bytes(summary.nodes));
         pmi_adapt_copy_words(graph->loop, shared->loop, summary.loops * sizeof(graph->loop[0]));
     }
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -196,10 +207,12 @@ static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared,
     return 1;
 }
 
-/* After one of another process in `graph`, whose nodes are retained if this one reports the same: a proxy reads many
- * that are equal.  0 if the process was writing each time, or what it wrote does not fit: then nothing is known.  The
- * contents of nodes and loops are not checked here: loop_graph_is_sound. */
-static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+/* After one of another process in `graph`, whose nodes are retained if this one reports the same: a
+ * proxy reads many that are equal.  0 if the process was writing each time, or what it wrote does
+ * not fit: then nothing is known.  The contents of nodes and loops are not checked here:
+ * loop_graph_is_sound. */
+static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared,
+                                            struct pmi_adapt_graph *graph)
 {
     for (int i = 0; i < PMI_ADAPT_READ_ATTEMPTS; i++) {
         if (pmi_adapt_try_read_graph(shared, graph))
@@ -209,7 +222,8 @@ static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared
 }
 
 /* The same of the first one. */
-static inline int pmi_adapt_read_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+static inline int pmi_adapt_read_graph(const struct pmi_adapt_graph *shared,
+                                       struct pmi_adapt_graph *graph)
 {
     graph->summary.nodes = PMI_ADAPT_GRAPH_NONE;
     return pmi_adapt_read_next_graph(shared, graph);

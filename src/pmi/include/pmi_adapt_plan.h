@@ -1,7 +1,8 @@
 /*
- * Whether bytes are a plan (struct pmi_adapt_plan): checked once by each reader, the proxy from mpiexec
- * and a process from its board.  Everything that follows offsets and counts of a plan that holds stays within its
- * bytes.  The contents of business cards, and the hosts' segments, are not checked here.
+ * Whether bytes are a plan (struct pmi_adapt_plan): checked once by each reader, the proxy from
+ * mpiexec and a process from its board.  Everything that follows offsets and counts of a plan that
+ * holds stays within its bytes.  The contents of business cards, and the hosts' segments, are not
+ * checked here.
  */
 
 #ifndef PMI_ADAPT_PLAN_H_INCLUDED
@@ -12,10 +13,11 @@
 #include "pmi_adapt.h"
 
 /* Whether `count` items of so many bytes lie at `offset`, aligned, within `bytes`. */
-static inline int pmi_adapt_table_holds(uint64_t offset, uint64_t count, size_t item, uint64_t bytes)
+static inline int pmi_adapt_table_holds(uint64_t offset, uint64_t count, size_t item,
+                                        uint64_t bytes)
 {
-    return offset >= sizeof(struct pmi_adapt_plan) && offset % sizeof(uint64_t) == 0 && offset <= bytes &&
-        count <= (bytes - offset) / item;
+    return offset >= sizeof(struct pmi_adapt_plan) && offset % sizeof(uint64_t) == 0 &&
+        offset <= bytes && count <= (bytes - offset) / item;
 }
 
 static inline int pmi_adapt_header_holds(const struct pmi_adapt_plan *plan, size_t bytes)
@@ -23,21 +25,23 @@ static inline int pmi_adapt_header_holds(const struct pmi_adapt_plan *plan, size
     if (bytes < sizeof(*plan) || plan->magic != PMI_ADAPT_MAGIC || plan->bytes != bytes)
         return 0;
     return plan->epoch != 0 && plan->pre != 0 && plan->leaving <= plan->pre && plan->n_hosts != 0 &&
-        (uint64_t) plan->pre + plan->joining <= INT32_MAX && (uint64_t) plan->n_hosts <= INT32_MAX &&
-        memchr(plan->reason, 0, sizeof(plan->reason)) &&
+        (uint64_t) plan->pre + plan->joining <= INT32_MAX && (uint64_t) plan->n_hosts <= INT32_MAX
+        && memchr(plan->reason, 0, sizeof(plan->reason)) &&
         pmi_adapt_table_holds(plan->members_offset, (uint64_t) plan->pre + plan->joining,
                               sizeof(struct pmi_adapt_member), bytes) &&
-        pmi_adapt_table_holds(plan->hosts_offset, plan->n_hosts, sizeof(struct pmi_adapt_host), bytes);
+        pmi_adapt_table_holds(plan->hosts_offset, plan->n_hosts, sizeof(struct pmi_adapt_host),
+                              bytes);
 }
 
 static inline int pmi_adapt_member_holds(const struct pmi_adapt_plan *plan, uint32_t index,
                                          const struct pmi_adapt_member *member)
 {
-    const uint32_t allowed = index < plan->pre ? PMI_ADAPT_MEMBER_LEAVING : PMI_ADAPT_MEMBER_JOINING;
+    const uint32_t allowed =
+        index < plan->pre ? PMI_ADAPT_MEMBER_LEAVING : PMI_ADAPT_MEMBER_JOINING;
     const int joins = (member->flags & PMI_ADAPT_MEMBER_JOINING) != 0;
 
-    return member->host < plan->n_hosts && (member->flags & ~allowed) == 0 && joins == (index >= plan->pre) &&
-        member->bc_bytes <= INT32_MAX &&
+    return member->host < plan->n_hosts && (member->flags & ~allowed) == 0 &&
+        joins == (index >= plan->pre) && member->bc_bytes <= INT32_MAX &&
         pmi_adapt_table_holds(member->bc_offset, member->bc_bytes, 1, plan->bytes);
 }
 

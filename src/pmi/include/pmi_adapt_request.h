@@ -1,17 +1,17 @@
 /*
- * Size requests (MPIX_Adapt_request): the size that a process requests for the world, on its way to the step manager
- * as a line of the PMI connection, and the end that it comes to, on the board (pmi_adapt.h).  Each size request has
- * exactly one end.
+ * Size requests (MPIX_Adapt_request): the size that a process requests for the world, on its way to
+ * the step manager as a line of the PMI connection, and the end that it comes to, on the board
+ * (pmi_adapt.h).  Each size request has exactly one end.
  *
  *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>
  *                                      a size request of this process: its number, 1, 2, ..., the
- *                                      wanted size and those that it can do with, Unix time after which it is void
- *                                      (0: none), a text for people
+ *                                      wanted size and those that it can do with, Unix time after
+ *                                      which it is void (0: none), a text for people
  *   cmd=adapt_wish_withdraw id=N       it is withdrawn
  *
- * The daemon writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's entries, `number` last; so
- * a process can request the ends of its last PMI_ADAPT_REQUESTS size requests, and a process that finds its number
- * there may read the rest.
+ * The daemon writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's
+ * entries, `number` last; so a process can request the ends of its last PMI_ADAPT_REQUESTS size
+ * requests, and a process that finds its number there may read the rest.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -28,7 +28,8 @@
 
 enum pmi_adapt_request_kind {
     PMI_ADAPT_REQUEST_PROCESSES = 1,       /* another size of the world */
-    PMI_ADAPT_REQUEST_MODIFY = 2   /* the same at once (MPIX_Comm_modify): all processes wait for it */
+    /* the same at once (MPIX_Comm_modify): all processes wait for it */
+    PMI_ADAPT_REQUEST_MODIFY = 2
 };
 
 /* Why one of MPIX_Comm_modify is refused, where that is another error for the program. */
@@ -74,8 +75,8 @@ static inline void pmi_adapt_write_request_end(struct pmi_adapt_request_ends *en
 }
 
 /* By the process of the slot.  0: the size request is still open. */
-static inline int pmi_adapt_read_request_end(const struct pmi_adapt_request_ends *ends, uint32_t number,
-                                          struct pmi_adapt_request_end *end)
+static inline int pmi_adapt_read_request_end(const struct pmi_adapt_request_ends *ends,
+                                             uint32_t number, struct pmi_adapt_request_end *end)
 {
     const struct pmi_adapt_request_end *entry = &ends->ends[number % PMI_ADAPT_REQUESTS];
 

@@ -1,6 +1,6 @@
 /*
- * Names of signals, by which they are sent to other hosts, where numbers may differ (SPEC DA11): those of POSIX.
- * As pmi_adapt.h: plain C11/C++20, compiled into libmpi and Hydra.  No state.
+ * Names of signals, by which they are sent to other hosts, where numbers may differ (SPEC DA11):
+ * those of POSIX.  As pmi_adapt.h: plain C11/C++20, compiled into libmpi and Hydra.  No state.
  */
 
 #ifndef PMI_ADAPT_SIGNAL_H_INCLUDED
@@ -20,11 +20,14 @@ struct pmi_signal {
 static inline struct pmi_signal pmi_signal_at(size_t n)
 {
     static const struct pmi_signal known[] = {
-        PMI_SIGNAL(ABRT), PMI_SIGNAL(ALRM), PMI_SIGNAL(BUS), PMI_SIGNAL(CHLD), PMI_SIGNAL(CONT), PMI_SIGNAL(FPE),
-        PMI_SIGNAL(HUP), PMI_SIGNAL(ILL), PMI_SIGNAL(INT), PMI_SIGNAL(KILL), PMI_SIGNAL(PIPE), PMI_SIGNAL(PROF),
-        PMI_SIGNAL(QUIT), PMI_SIGNAL(SEGV), PMI_SIGNAL(STOP), PMI_SIGNAL(SYS), PMI_SIGNAL(TERM), PMI_SIGNAL(TRAP),
-        PMI_SIGNAL(TSTP), PMI_SIGNAL(TTIN), PMI_SIGNAL(TTOU), PMI_SIGNAL(URG), PMI_SIGNAL(USR1), PMI_SIGNAL(USR2),
-        PMI_SIGNAL(VTALRM), PMI_SIGNAL(XCPU), PMI_SIGNAL(XFSZ)
+        PMI_SIGNAL(ABRT), PMI_SIGNAL(ALRM), PMI_SIGNAL(BUS), PMI_SIGNAL(CHLD), PMI_SIGNAL(CONT),
+            PMI_SIGNAL(FPE),
+        PMI_SIGNAL(HUP), PMI_SIGNAL(ILL), PMI_SIGNAL(INT), PMI_SIGNAL(KILL), PMI_SIGNAL(PIPE),
+            PMI_SIGNAL(PROF),
+        PMI_SIGNAL(QUIT), PMI_SIGNAL(SEGV), PMI_SIGNAL(STOP), PMI_SIGNAL(SYS), PMI_SIGNAL(TERM),
+            PMI_SIGNAL(TRAP),
+        PMI_SIGNAL(TSTP), PMI_SIGNAL(TTIN), PMI_SIGNAL(TTOU), PMI_SIGNAL(URG), PMI_SIGNAL(USR1),
+            PMI_SIGNAL(USR2), PMI_SIGNAL(VTALRM), PMI_SIGNAL(XCPU), PMI_SIGNAL(XFSZ)
     };
     const struct pmi_signal none = { 0, NULL };
 

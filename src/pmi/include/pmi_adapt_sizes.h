@@ -1,13 +1,13 @@
 /*
- * Size rules: which numbers of processes a program can use, as text.  One definition for the library
- * (MPIX_Adapt_sizes), mpiexec and elasticd.
+ * Size rules: which numbers of processes a program can use, as text.  One definition for the
+ * library (MPIX_Adapt_sizes), mpiexec and elasticd.
  *
  *   rule   = term *("," term)          a size is possible if one of the terms holds,
  *   term   = factor *("&" factor)      and a term holds if all of its factors do
  *   factor = N | N-M | N- | any | multiple:N | divisor:N | power_of_two | square | cube
  *
- * "1,2-16&multiple:2", "divisor:360", "power_of_two".  Numbers are 1 to PMI_ADAPT_SIZE_LARGEST; there are no
- * blanks; at most PMI_ADAPT_SIZES_MAX bytes.
+ * "1,2-16&multiple:2", "divisor:360", "power_of_two".  Numbers are 1 to PMI_ADAPT_SIZE_LARGEST;
+ * there are no blanks; at most PMI_ADAPT_SIZES_MAX bytes.
  *
  * Plain C11/C++20 without state or allocation.
  */
@@ -121,7 +121,8 @@ static inline int pmi_adapt_sizes_is_power(int size, int exponent)
     return low * low * (exponent == 2 ? 1 : low) == size;
 }
 
-static inline int pmi_adapt_sizes_factor_holds(const struct pmi_adapt_sizes_factor *factor, int size)
+static inline int pmi_adapt_sizes_factor_holds(const struct pmi_adapt_sizes_factor *factor,
+                                               int size)
 {
     switch (factor->kind) {
         case PMI_ADAPT_SIZES_RANGE:
@@ -157,8 +158,8 @@ static inline int pmi_adapt_sizes_hold(const struct pmi_adapt_sizes *rule, int s
 }
 
 /* 0, or -1 and what is wrong with the text, at which byte. */
-static inline int pmi_adapt_sizes_read(struct pmi_adapt_sizes *rule, const char *from, const char **wrong,
-                                       size_t * at)
+static inline int pmi_adapt_sizes_read(struct pmi_adapt_sizes *rule, const char *from,
+                                       const char **wrong, size_t *at)
 {
     const char *text = from;
 
@@ -170,7 +171,9 @@ static inline int pmi_adapt_sizes_read(struct pmi_adapt_sizes *rule, const char 
     for (;;) {
         struct pmi_adapt_sizes_factor *factor = &rule->factors[rule->count++];
         *at = (size_t) (text - from);
-        *wrong = "give numbers, ranges such as 2-8, or any, multiple:N, divisor:N, power_of_two, square, cube";
+        *wrong =
+            "give numbers, ranges such as 2-8, or any, multiple:N, divisor:N, power_of_two, "
+            "square, cube";
         if (!pmi_adapt_sizes_take(&text, factor))
             return -1;
         factor->ends_term = *text != '&';

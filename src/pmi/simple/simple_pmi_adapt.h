@@ -1,6 +1,6 @@
 /*
- * One-way messages of the extended PMI to the node daemon (doc/developer/pmi.md).  Included at the end of
- * simple_pmi.c, because the connection is that file's own.
+ * One-way messages of the extended PMI to the node daemon (doc/developer/pmi.md).  Included at the
+ * end of simple_pmi.c, because the connection is that file's own.
  */
 
 #ifndef SIMPLE_PMI_ADAPT_H_INCLUDED
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include "pmi_adapt_calls.h"
 
-/* Sends one complete line ("cmd=... \n") of any length; no answer is expected.  The caller holds the
- * PMI lock.  Returns 0, or -1 when there is no daemon or the connection is broken. */
+/* Sends one complete line ("cmd=... \n") of any length; no answer is expected.  The caller holds
+ * the PMI lock.  Returns 0, or -1 when there is no daemon or the connection is broken. */
 int PMIU_Adapt_send(const char *line, int length)
 {
     if (PMI_initialized != NORMAL_INIT_WITH_PM || PMI_fd == -1)
@@ -34,7 +34,8 @@ int PMIU_Adapt_send(const char *line, int length)
 static bool in_barrier, barrier_is_over;
 static const char barrier_end[] = "cmd=barrier_out";
 
-/* A reply that a thread awaits while its process makes progress: another thread's query may read it. */
+/* A reply that a thread awaits while its process makes progress: another thread's query may read
+ * it. */
 struct awaited_reply {
     const char *result;         /* with which its line begins */
     bool is_name;               /* of a query about a name, of which a process has one at a time */
@@ -94,11 +95,13 @@ void PMIU_Adapt_set_progress(void (*progress)(int fd, int wait_ms))
     make_progress = progress;
 }
 
-/* Progress is polled often at first, as most messages come soon, and then at intervals that load no core. */
+/* Progress is polled often at first, as most messages come soon, and then at intervals that load no
+ * core. */
 #define REPLY_POLLS 1000
 #define REPLY_POLL_MS 1
 
-/* Notes a line, if one comes while this process makes progress; without progress waits for one.  0, or -1. */
+/* Notes a line, if one comes while this process makes progress; without progress waits for one.  0,
+ * or -1. */
 static int poll_line(int polls, bool progresses)
 {
     char line[PMIU_MAXLINE];
@@ -123,7 +126,8 @@ static bool is_awaited(const struct awaited_reply *other)
     return each != NULL;
 }
 
-/* Until no other thread awaits a reply of this kind: the process manager answers one query at a time.  0, or -1. */
+/* Until no other thread awaits a reply of this kind: the process manager answers one query at a
+ * time.  0, or -1. */
 static int await_turn(const struct awaited_reply *mine, bool progresses)
 {
     int failed = 0;
@@ -181,9 +185,10 @@ int PMIU_Adapt_query(const char *line, int length, char answer[PMIU_MAXLINE])
     return PMIU_Adapt_send(line, length) ? -1 : read_answer(answer);
 }
 
-/* PMI_Barrier in two parts, between which the caller may send queries (PMIU_Adapt_query), resolve names and export
- * them: enter reports that this process has come, unless it has done so and not seen the end since; test polls,
- * without waiting, whether all have.  Both return 0; -1 if the connection is broken. */
+/* PMI_Barrier in two parts, between which the caller may send queries (PMIU_Adapt_query), resolve
+ * names and export them: enter reports that this process has come, unless it has done so and not
+ * seen the end since; test polls, without waiting, whether all have.  Both return 0; -1 if the
+ * connection is broken. */
 int PMIU_Adapt_barrier_enter(void)
 {
     static const char command[] = "cmd=barrier_in\n";
@@ -216,8 +221,8 @@ bool PMIU_Adapt_has_manager(void)
     return PMI_initialized > SINGLETON_INIT_BUT_NO_PM;
 }
 
-/* Instead of PMI_Finalize: the process may end now, or begin again with PMI_Init.  Programs that it starts do not
- * inherit the connection.  Returns 0, or -1 as PMIU_Adapt_send. */
+/* Instead of PMI_Finalize: the process may end now, or begin again with PMI_Init.  Programs that it
+ * starts do not inherit the connection.  Returns 0, or -1 as PMIU_Adapt_send. */
 int PMIU_Adapt_keep(void)
 {
     static const char command[] = "cmd=adapt_parked\n";

@@ -1,20 +1,21 @@
 /*
- * Names and their values at the process manager, as PMI_Publish_name and its siblings.  Included by simple_pmi_adapt.h.
+ * Names and their values at the process manager, as PMI_Publish_name and its siblings.  Included by
+ * simple_pmi_adapt.h.
  *
- * Differences: they work while this process is in a barrier, and with process managers that answer info=ok instead of
- * rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  A text that does not fit into a line is refused: the
- * process manager would wait for its end.
+ * Differences: they work while this process is in a barrier, and with process managers that answer
+ * info=ok instead of rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  A text that
+ * does not fit into a line is refused: the process manager would wait for its end.
  *
- * PMIU_Adapt_*_name are for names of the program.  Their texts have any characters: those that would end a value in
- * PMI's lines are written as %XX.  If they may, they make progress while they wait, which may take 30 s in a job of
- * elasticd.
+ * PMIU_Adapt_*_name are for names of the program.  Their texts have any characters: those that
+ * would end a value in PMI's lines are written as %XX.  If they may, they make progress while they
+ * wait, which may take 30 s in a job of elasticd.
  */
 
 #ifndef SIMPLE_PMI_NAMES_H_INCLUDED
 #define SIMPLE_PMI_NAMES_H_INCLUDED
 
-/* Of a reply, in which values may be searched then.  0: success; 1: the process manager has understood the query, and
- * refuses it; -1. */
+/* Of a reply, in which values may be searched then.  0: success; 1: the process manager has
+ * understood the query, and refuses it; -1. */
 static int result_of(char answer[PMIU_MAXLINE])
 {
     char text[PMIU_MAXLINE] = "";
@@ -36,7 +37,8 @@ static int request_name(const char *line, int length, const char *expected, bool
     struct awaited_reply mine = {.result = expected,.is_name = true,.line = answer };
 
     if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || length < 0 || length >= PMIU_MAXLINE ||
-        await_turn(&mine, progresses) || PMIU_Adapt_send(line, length) || await_reply(&mine, progresses))
+        await_turn(&mine, progresses) || PMIU_Adapt_send(line, length) ||
+        await_reply(&mine, progresses))
         return -1;
     return result_of(answer);
 }
@@ -57,7 +59,8 @@ static int lookup_text(const char *name, char *value, int bytes, bool progresses
     char line[PMIU_MAXLINE];
     int length = snprintf(line, sizeof(line), "cmd=lookup_name service=%s\n", name);
 
-    if (request_name(line, length, lookup_result, progresses) != 0 || !PMIU_getval("port", value, bytes))
+    if (request_name(line, length, lookup_result, progresses) != 0 ||
+        !PMIU_getval("port", value, bytes))
         return -1;
     return 0;
 }
@@ -73,7 +76,7 @@ int PMIU_Adapt_lookup(const char *name, char *value)
     return lookup_text(name, value, MPI_MAX_PORT_NAME, false);
 }
 
-/* ---- names of the program ------------------------------------------------------------------------------------ */
+/* ---- names of the program -------------------------------------------------------------------- */
 
 /* Whether it fits.  A text without characters has one that ends it. */
 static bool write_text(const char *text, char written[PMIU_MAXLINE])
@@ -86,7 +89,8 @@ static bool write_text(const char *text, char written[PMIU_MAXLINE])
         unsigned char c = (unsigned char) *text;
         if (used + 4 > PMIU_MAXLINE)
             return false;
-        used += snprintf(written + used, PMIU_MAXLINE - used, c > ' ' && c < 0x7f && c != '%' ? "%c" : "%%%02X", c);
+        used += snprintf(written + used, PMIU_MAXLINE - used, c > ' ' && c < 0x7f &&
+                         c != '%' ? "%c" : "%%%02X", c);
     }
     return true;
 }
@@ -122,7 +126,8 @@ int PMIU_Adapt_publish_name(const char *name, const char *port, bool progresses)
 {
     char written[PMIU_MAXLINE], value[PMIU_MAXLINE];
 
-    if (!write_text(name, written) || !write_text(port, value) || publish_text(written, value, progresses) != 0)
+    if (!write_text(name, written) || !write_text(port, value) ||
+        publish_text(written, value, progresses) != 0)
         return -1;
     return 0;
 }
@@ -143,8 +148,9 @@ int PMIU_Adapt_withdraw_name(const char *name, const char *port)
 
     if (!write_text(name, written) || (port && !write_text(port, value)))
         return -1;
-    int length = snprintf(line, sizeof(line), "cmd=adapt_withdraw service=%s%s%s\n", written, port ? " port=" : "",
-                          value);
+    int length =
+        snprintf(line, sizeof(line), "cmd=adapt_withdraw service=%s%s%s\n", written,
+                 port ? " port=" : "", value);
     return length < PMIU_MAXLINE ? PMIU_Adapt_send(line, length) : -1;
 }
 
@@ -157,7 +163,7 @@ int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses)
     return read_text(value, port, MPI_MAX_PORT_NAME) ? 0 : -1;
 }
 
-/* ---- lookups in steps, of which none waits ------------------------------------------------------------------- */
+/* ---- lookups in steps, of which none waits --------------------------------------------------- */
 
 /* The one that is under way. */
 static struct {
@@ -197,7 +203,8 @@ static int begin_step(const void *owner, const char *name)
         return -1;
     step.is_asked = true;
     step.owner = owner;
-    step.reply = (struct awaited_reply) {.result = lookup_result,.is_name = true,.line = step.answer };
+    step.reply = (struct awaited_reply) {.result = lookup_result,.is_name = true,
+                                         .line = step.answer };
     begin_await(&step.reply);
     return 1;
 }

@@ -1,7 +1,7 @@
 /*
- * How a process that was started without mpiexec waits for the mpiexec that it has started itself, because it needs
- * one: that may not be there, or end before it has connected.  Hydra's does, which does not know how to serve such a
- * process.  DS4.  Included by simple_pmi.c.
+ * How a process that was started without mpiexec waits for the mpiexec that it has started itself,
+ * because it needs one: that may not be there, or end before it has connected.  Hydra's does, which
+ * does not know how to serve such a process.  DS4.  Included by simple_pmi.c.
  */
 
 #ifndef SIMPLE_PMI_SINGLETON_H_INCLUDED
@@ -15,7 +15,8 @@
 
 static void report_singleton(const char *what)
 {
-    fprintf(stderr, "This program was not started by mpiexec, and needs it now; %s.  Start it with mpiexec, also as a "
+    fprintf(stderr, "This program was not started by mpiexec, and needs it now; %s.  Start it with "
+            "mpiexec, also as a "
             "single process: mpiexec -n 1 PROGRAM\n", what);
 }
 

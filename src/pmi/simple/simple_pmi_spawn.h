@@ -1,11 +1,12 @@
 /*
  * How a spawn goes to mpiexec, and how its process waits for the reply.  Included by simple_pmi.c.
  *
- * Upstream's function wrote texts into lines of PMIU_MAXLINE bytes: a longer one failed without a reason, or was cut.
- * Here a text has any length, and mpiexec refuses what it cannot pass on, with the reason (mpiexec/spawn.c).
+ * Upstream's function wrote texts into lines of PMIU_MAXLINE bytes: a longer one failed without a
+ * reason, or was cut.  Here a text has any length, and mpiexec refuses what it cannot pass on, with
+ * the reason (mpiexec/spawn.c).
  *
- * The reply comes when all new processes have called MPI_Init.  Meanwhile this process makes progress: others may wait
- * for it, new processes as well.
+ * The reply comes when all new processes have called MPI_Init.  Meanwhile this process makes
+ * progress: others may wait for it, new processes as well.
  */
 
 #ifndef SIMPLE_PMI_SPAWN_H_INCLUDED
@@ -18,11 +19,13 @@ static int await_spawn(char reply[PMIU_MAXLINE]);
 /* The next line that no other thread awaits. */
 static int read_answer(char answer[PMIU_MAXLINE]);
 
-/* Writes what is in `buf`, which is empty afterwards, and KEYNUMBER=VALUE, without NUMBER if it is negative. */
+/* Writes what is in `buf`, which is empty afterwards, and KEYNUMBER=VALUE, without NUMBER if it is
+ * negative. */
 static int write_spawn_text(char *buf, const char *key, int number, const char *value)
 {
     char digits[16] = "";
-    size_t bytes = strlen(buf) + strlen(key) + sizeof(digits) + strlen(value) + 3;      /* =, newline, 0 */
+    /* =, newline, 0 */
+    size_t bytes = strlen(buf) + strlen(key) + sizeof(digits) + strlen(value) + 3;
     char *text = MPL_malloc(bytes, MPL_MEM_OTHER);
 
     if (!text)

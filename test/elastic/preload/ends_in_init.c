@@ -1,7 +1,8 @@
 /*
- * Preloaded into the processes of a job, ends rank 1 when it maps the shared segment of its node in MPI_Init, before it
- * comes to the barriers in that segment.  With -disable-auto-cleanup it has mapped its proxy's board before, unless it
- * is a process of MPI_Comm_spawn.  With ENDS_SPAWNED only those end.
+ * Preloaded into the processes of a job, ends rank 1 when it maps the shared segment of its node in
+ * MPI_Init, before it comes to the barriers in that segment.  With -disable-auto-cleanup it has
+ * mapped its proxy's board before, unless it is a process of MPI_Comm_spawn.  With ENDS_SPAWNED
+ * only those end.
  */
 
 #define _GNU_SOURCE
@@ -19,7 +20,8 @@ static void end_at_segment(int flags, int fd)
 
     if (getenv("ENDS_SPAWNED") && !is_spawned)
         return;
-    if (rank && !strcmp(rank, "1") && (flags & MAP_SHARED) && fd >= 0 && ++maps == (is_spawned ? 1 : 2))
+    if (rank && !strcmp(rank, "1") && (flags & MAP_SHARED) && fd >= 0 &&
+        ++maps == (is_spawned ? 1 : 2))
         _exit(3);
 }
 

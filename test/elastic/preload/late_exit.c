@@ -1,6 +1,7 @@
 /*
- * Preloaded into mpiexec, makes the child whose pid is in the file LATE_EXIT end between mpiexec's search for events
- * and its search for children that have ended: that takes the file away and waits for it.
+ * Preloaded into mpiexec, makes the child whose pid is in the file LATE_EXIT end between mpiexec's
+ * search for events and its search for children that have ended: that takes the file away and waits
+ * for it.
  */
 
 #define _GNU_SOURCE
@@ -20,8 +21,8 @@ pid_t waitpid(pid_t pid, int *status, int options)
 
     if (!next)
         *(void **) &next = dlsym(RTLD_NEXT, "waitpid");
-    if (file && fscanf(file, "%d", &late) == 1 && !waitid(P_PID, (id_t) late, &info, WEXITED | WNOHANG | WNOWAIT) &&
-        unlink(name) == 0) {
+    if (file && fscanf(file, "%d", &late) == 1 &&
+        !waitid(P_PID, (id_t) late, &info, WEXITED | WNOHANG | WNOWAIT) && unlink(name) == 0) {
         pid = late;
         options = 0;
     }

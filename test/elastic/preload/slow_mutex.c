@@ -1,6 +1,7 @@
 /*
- * Preloaded into an MPI process, makes pthread_mutex_init slow from the time when the file SLOW_MUTEX is there, and
- * ends the process when a mutex is initialised while another thread initialises it.
+ * Preloaded into an MPI process, makes pthread_mutex_init slow from the time when the file
+ * SLOW_MUTEX is there, and ends the process when a mutex is initialised while another thread
+ * initialises it.
  */
 
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 /*
- * Preloaded into a program, makes each network interface that libfabric lists two, so that MPI uses several interfaces
- * on a machine that has one: the entry, and a copy of it, as functions 0 and 1 of a PCI device.
+ * Preloaded into a program, makes each network interface that libfabric lists two, so that MPI uses
+ * several interfaces on a machine that has one: the entry, and a copy of it, as functions 0 and 1
+ * of a PCI device.
  */
 
 #define _GNU_SOURCE
@@ -24,7 +25,8 @@ static int control(struct fid *fid, int command, void *argument)
     return 0;
 }
 
-static struct fi_ops ops = {.size = sizeof(struct fi_ops),.close = close_nothing,.control = control };
+static struct fi_ops ops = {.size = sizeof(struct fi_ops),.close = close_nothing,
+                            .control = control };
 static struct fi_device_attr device_attr;
 static struct fi_link_attr link_attr = {.state = FI_LINK_UP };
 static struct fi_bus_attr bus_attr[2] = {
@@ -33,12 +35,15 @@ static struct fi_bus_attr bus_attr[2] = {
 };
 
 static struct fid_nic nics[2] = {
-    {.fid = {.ops = &ops},.device_attr = &device_attr,.bus_attr = &bus_attr[0],.link_attr = &link_attr},
-    {.fid = {.ops = &ops},.device_attr = &device_attr,.bus_attr = &bus_attr[1],.link_attr = &link_attr}
+    {.fid = {.ops = &ops},.device_attr = &device_attr,.bus_attr = &bus_attr[0],
+     .link_attr = &link_attr},
+    {.fid = {.ops = &ops},.device_attr = &device_attr,.bus_attr = &bus_attr[1],
+     .link_attr = &link_attr}
 };
 
 /* The interfaces are on no bus that the topology knows: MPI does without it. */
-int hwloc_get_proc_cpubind(hwloc_topology_t topology, hwloc_pid_t pid, hwloc_cpuset_t set, int flags)
+int hwloc_get_proc_cpubind(hwloc_topology_t topology, hwloc_pid_t pid, hwloc_cpuset_t set,
+                           int flags)
 {
     (void) topology, (void) pid, (void) set, (void) flags;
     return -1;

@@ -39,8 +39,8 @@ static void use_file(MPI_Comm comm, const char *name)
     ET_MPI(MPI_File_read_at_all(file, (MPI_Offset) rank * BLOCK, in, BLOCK, MPI_INT, &status));
     for (int i = 0; i < BLOCK; i++) {
         int position = rank * BLOCK + i;
-        ET_CHECK(in[i] == position % size * BLOCK + position / size, "%s: number %d is %d", name, position,
-                 in[i]);
+        ET_CHECK(in[i] == position % size * BLOCK + position / size, "%s: number %d is %d", name,
+                 position, in[i]);
     }
     if (rank == 0)
         ET_MPI(MPI_File_read_at(file, (MPI_Offset) BLOCK * size - 1, gap, 1, MPI_INT, &status));

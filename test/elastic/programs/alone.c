@@ -1,7 +1,7 @@
 /*
  * I3: an adaptive program without the extended process manager (a singleton, or under a launcher
- * that lacks the extension): status NEW, probe always FALSE, a size request is refused at once, everything else as
- * usual.
+ * that lacks the extension): status NEW, probe always FALSE, a size request is refused at once,
+ * everything else as usual.
  */
 
 #include "elastic_test.h"

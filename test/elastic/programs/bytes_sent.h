@@ -1,5 +1,6 @@
 /*
- * Counts the bytes that are given to MPI_Isend.  Included by one source of a program, which this interposes.
+ * Counts the bytes that are given to MPI_Isend.  Included by one source of a program, which this
+ * interposes.
  */
 
 #ifndef BYTES_SENT_H_INCLUDED

@@ -1,9 +1,10 @@
 /*
- * SI9, DS5: processes of one host that were started apart talk through shared memory, and what is sent so is as
- * ordinary as any message: order, any source, probes, synchronous and cancelled ones, long and scattered data, more
- * than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is merged from it; --how join: by process sets.
- * --channels 0: over the network, which the performance variables distinguish.  --flood N: messages of a flood; over
- * loopback fewer than fill a connection's window, where libfabric's sockets provider can wait for ever
+ * SI9, DS5: processes of one host that were started apart talk through shared memory, and what is
+ * sent so is as ordinary as any message: order, any source, probes, synchronous and cancelled ones,
+ * long and scattered data, more than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is
+ * merged from it; --how join: by process sets.  --channels 0: over the network, which the
+ * performance variables distinguish.  --flood N: messages of a flood; over loopback fewer than fill
+ * a connection's window, where libfabric's sockets provider can wait for ever
  * (doc/user/troubleshooting.md).
  */
 
@@ -23,7 +24,8 @@ static MPI_T_pvar_handle open_variable(const char *name, int class)
     int index, count;
 
     ET_CHECK(MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS, "no variable %s", name);
-    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS, "no handle for %s", name);
+    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS,
+             "no handle for %s", name);
     return handle;
 }
 
@@ -53,9 +55,10 @@ static void check_channels(int expected)
     ET_CHECK((int) value == (with_channels ? expected : 0), "%u channels", value);
 }
 
-/* ---- messages between all processes of a communicator ----------------------------------------------------------- */
+/* ---- messages between all processes of a communicator ---------------------------------------- */
 
-/* Every process sends so many messages to every other one, none of which is received before all have been sent. */
+/* Every process sends so many messages to every other one, none of which is received before all
+ * have been sent. */
 static void flood(MPI_Comm comm, int from_any)
 {
     MPI_Request *requests = malloc(sizeof(*requests) * (size_t) size * (size_t) in_flood);
@@ -77,8 +80,9 @@ static void flood(MPI_Comm comm, int from_any)
     for (int i = 0; i < (size - 1) * in_flood; i++) {
         int from = from_any ? MPI_ANY_SOURCE : (rank + 1 + i / in_flood) % size;
         ET_MPI(MPI_Recv(value, 2, MPI_INT, from, from_any ? MPI_ANY_TAG : TAG, comm, &status));
-        ET_CHECK(value[0] == status.MPI_SOURCE && value[1] == next[value[0]]++, "message %d of %d, from %d", value[1],
-                 value[0], status.MPI_SOURCE);
+        ET_CHECK(value[0] == status.MPI_SOURCE &&
+                 value[1] == next[value[0]]++, "message %d of %d, from %d", value[1], value[0],
+                 status.MPI_SOURCE);
     }
     ET_MPI(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
     ET_MPI(MPI_Barrier(comm));  /* any tag is of what comes next, too */
@@ -114,7 +118,8 @@ static void ring(MPI_Comm comm, int synchronous)
     free(in);
 }
 
-/* Long ones, so many that each way of copying is used, at any address; received before they come and after. */
+/* Long ones, so many that each way of copying is used, at any address; received before they come
+ * and after. */
 static void long_ones(MPI_Comm comm)
 {
     enum { ROUNDS = 60, EACH = 8, SLICE = 80000 };
@@ -128,17 +133,20 @@ static void long_ones(MPI_Comm comm)
         int bytes = 8 * (1000 + 131 * round), is_late = round % 2;
         for (int i = 0; i < EACH; i++) {
             et_fill(out + i * SLICE + round + i, (size_t) bytes, rank, round * EACH + i);
-            ET_MPI(MPI_Isend(out + i * SLICE + round + i, bytes, MPI_BYTE, to, TAG + i, comm, &sends[i]));
+            ET_MPI(MPI_Isend(out + i * SLICE + round + i, bytes, MPI_BYTE, to, TAG + i, comm,
+                             &sends[i]));
         }
         for (int i = 0; is_late && i < EACH; i++)
             ET_MPI(MPI_Probe(from, TAG + i, comm, MPI_STATUS_IGNORE));
         for (int i = 0; i < EACH; i++)
-            ET_MPI(MPI_Irecv(in + i * SLICE + 3 * i, bytes / 8 + i, MPI_DOUBLE, from, TAG + i, comm, &receives[i]));
+            ET_MPI(MPI_Irecv(in + i * SLICE + 3 * i, bytes / 8 + i, MPI_DOUBLE, from, TAG + i, comm,
+                             &receives[i]));
         ET_MPI(MPI_Waitall(EACH, receives, statuses));
         for (int i = 0; i < EACH; i++) {
             ET_MPI(MPI_Get_count(&statuses[i], MPI_DOUBLE, &count));
             ET_CHECK(count == bytes / 8, "%d numbers of %d", count, bytes / 8);
-            et_verify(in + i * SLICE + 3 * i, (size_t) bytes, from, round * EACH + i, "a long message");
+            et_verify(in + i * SLICE + 3 * i, (size_t) bytes, from, round * EACH + i,
+                      "a long message");
         }
         ET_MPI(MPI_Waitall(EACH, sends, MPI_STATUSES_IGNORE));
     }
@@ -185,7 +193,8 @@ static void scattered(MPI_Comm comm)
     ET_MPI(MPI_Type_commit(&third));
     ET_MPI(MPI_Sendrecv(out, 1, second, to, TAG, in, 1, third, from, TAG, comm, MPI_STATUS_IGNORE));
     for (int i = 0; i < N; i++)
-        ET_CHECK(in[3 * i] == from * N + i && (i == N - 1 || in[3 * i + 1] == 0), "element %d is %d", i, in[3 * i]);
+        ET_CHECK(in[3 * i] == from * N + i &&
+                 (i == N - 1 || in[3 * i + 1] == 0), "element %d is %d", i, in[3 * i]);
     ET_MPI(MPI_Type_free(&second));
     ET_MPI(MPI_Type_free(&third));
     free(out);
@@ -197,12 +206,13 @@ static void to_itself(MPI_Comm comm)
     char out[100], in[100];
 
     et_fill(out, sizeof(out), rank, TAG);
-    ET_MPI(MPI_Sendrecv(out, sizeof(out), MPI_BYTE, rank, TAG, in, sizeof(in), MPI_BYTE, rank, TAG, comm,
-                        MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(out, sizeof(out), MPI_BYTE, rank, TAG, in, sizeof(in), MPI_BYTE, rank, TAG,
+                        comm, MPI_STATUS_IGNORE));
     et_verify(in, sizeof(in), rank, TAG, "a message to itself");
 }
 
-/* A receive that nothing comes for is cancelled; a matched probe takes its message out of what others receive. */
+/* A receive that nothing comes for is cancelled; a matched probe takes its message out of what
+ * others receive. */
 static void cancelled(MPI_Comm comm)
 {
     int to = (rank + 1) % size, from = (rank + size - 1) % size, flag, value = rank, first, second;
@@ -237,10 +247,12 @@ static void windows(MPI_Comm comm)
 
     for (int kind = 0; kind < 2; kind++) {
         if (kind == 0) {
-            ET_MPI(MPI_Win_allocate((size + 1) * (int) sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win));
+            ET_MPI(MPI_Win_allocate((size + 1) * (int) sizeof(int), sizeof(int), MPI_INFO_NULL,
+                                    comm, &memory, &win));
         } else {
             memory = malloc((size_t) (size + 1) * sizeof(int));
-            ET_MPI(MPI_Win_create(memory, (size + 1) * (int) sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &win));
+            ET_MPI(MPI_Win_create(memory, (size + 1) * (int) sizeof(int), sizeof(int),
+                                  MPI_INFO_NULL, comm, &win));
         }
         memset(memory, 0, (size_t) (size + 1) * sizeof(int));
         ET_MPI(MPI_Win_fence(0, win));
@@ -271,8 +283,8 @@ static void exercise(MPI_Comm comm, const char *name, int others)
     ET_MPI(MPI_Comm_size(comm, &size));
     unsigned long long before = count_sent();
     flood(comm, 0);
-    ET_CHECK((count_sent() - before >= (unsigned long long) in_flood * (unsigned) others) == with_channels,
-             "%s: %llu messages were sent on channels", name, count_sent() - before);
+    ET_CHECK((count_sent() - before >= (unsigned long long) in_flood * (unsigned) others) ==
+             with_channels, "%s: %llu messages were sent on channels", name, count_sent() - before);
     flood(comm, 1);
     for (int synchronous = 0; synchronous < 2; synchronous++)
         ring(comm, synchronous);
@@ -285,7 +297,7 @@ static void exercise(MPI_Comm comm, const char *name, int others)
     windows(comm);
 }
 
-/* ---- who is started apart --------------------------------------------------------------------------------------- */
+/* ---- who is started apart -------------------------------------------------------------------- */
 
 static int by_spawn(int argc, char **argv)
 {
@@ -297,7 +309,8 @@ static int by_spawn(int argc, char **argv)
     ET_MPI(MPI_Comm_get_parent(&parent));
     inter = parent;
     if (parent == MPI_COMM_NULL)
-        ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, STARTED, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, errors));
+        ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, STARTED, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                              errors));
     check_channels(STARTED);
     et_exercise_inter(inter, parent == MPI_COMM_NULL, "parents and children");
     ET_MPI(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged));
@@ -349,5 +362,6 @@ int main(int argc, char **argv)
 {
     with_channels = et_number(argc, argv, "channels", 1) != 0;
     in_flood = (int) et_number(argc, argv, "flood", 3000);
-    return strcmp(et_argument(argc, argv, "how", "join"), "spawn") ? by_joining() : by_spawn(argc, argv);
+    return strcmp(et_argument(argc, argv, "how", "join"), "spawn") ? by_joining()
+        : by_spawn(argc, argv);
 }

@@ -1,8 +1,9 @@
 /*
- * DS5: what is left of processes that had shared memory with this one.  --rounds N: so many are spawned, one after
- * the other, talk and end; then there are as many descriptors and mappings as after a few, and no channels but the
- * last one's.  A message to an ended process does not wait for it: a short message counts as sent, a
- * synchronous or a long one is an error.  So it is if they wait already when it ends.
+ * DS5: what is left of processes that had shared memory with this one.  --rounds N: so many are
+ * spawned, one after the other, talk and end; then there are as many descriptors and mappings as
+ * after a few, and no channels but the last one's.  A message to an ended process does not wait for
+ * it: a short message counts as sent, a synchronous or a long one is an error.  So it is if they
+ * wait already when it ends.
  */
 
 #include "resources.h"
@@ -33,8 +34,8 @@ static int child(MPI_Comm parent)
     return 0;
 }
 
-/* The network closes a connection when it notices that the other end has: that of the last child perhaps not before it
- * is used again. */
+/* The network closes a connection when it notices that the other end has: that of the last child
+ * perhaps not before it is used again. */
 static void await_descriptors(int most)
 {
     double began = et_seconds();
@@ -42,7 +43,8 @@ static void await_descriptors(int most)
 
     while ((int) measure().descriptors > most) {
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-        ET_CHECK(et_seconds() < began + PATIENCE_S, "%d descriptors, then %d", most, (int) measure().descriptors);
+        ET_CHECK(et_seconds() < began + PATIENCE_S, "%d descriptors, then %d", most,
+                 (int) measure().descriptors);
         et_sleep_ms(1);
     }
 }
@@ -73,8 +75,10 @@ static void send_after_the_end(MPI_Comm inter, char *buffer)
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     ET_MPI(MPI_Send(buffer, 8, MPI_BYTE, 0, 1, inter));
     ET_ERROR(MPI_Ssend(buffer, 8, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED, "has ended");
-    ET_ERROR(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED, "has ended");
-    ET_ERROR(MPI_Ssend(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED, "has ended");
+    ET_ERROR(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED,
+             "has ended");
+    ET_ERROR(MPI_Ssend(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED,
+             "has ended");
 }
 
 /* Nobody receives these; the child has nothing to do with them. */
@@ -99,7 +103,8 @@ static void round_of_one(char *program, char *buffer)
     MPI_Comm inter;
     int pid;
 
-    ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+    ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                          MPI_ERRCODES_IGNORE));
     ET_CHECK(count_channels() == 1, "%u channels", count_channels());
     ET_MPI(MPI_Recv(&pid, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE));
     et_fill(buffer, LONG_BYTES, 0, 0);
@@ -133,8 +138,8 @@ int main(int argc, char **argv)
             recv_segments = count_recv_segments();
         }
     }
-    ET_CHECK(count_recv_segments() == recv_segments && recv_segments > 0, "%d mappings, then %d", recv_segments,
-             count_recv_segments());
+    ET_CHECK(count_recv_segments() == recv_segments &&
+             recv_segments > 0, "%d mappings, then %d", recv_segments, count_recv_segments());
     await_descriptors(descriptors + CONNECTION);
     ET_MPI(MPI_Finalize());
     et_log("PASS channels_ends");

@@ -1,9 +1,11 @@
 /*
- * Persistent collectives: each is started five times with changed data, on communicators of one process to all, with
- * every root, and with a derived datatype as well (defect 7).  Before the first start and after each completion the
- * request is inactive: every way to wait and test completes at once, with an empty status (defect 6).
+ * Persistent collectives: each is started five times with changed data, on communicators of one
+ * process to all, with every root, and with a derived datatype as well (defect 7).  Before the
+ * first start and after each completion the request is inactive: every way to wait and test
+ * completes at once, with an empty status (defect 6).
  *
- * --case again | inactive;  --count COUNT elements for each process (large ones take other algorithms)
+ * --case again | inactive;  --count COUNT elements for each process (large ones take other
+ * algorithms)
  */
 
 #include "elastic_test.h"
@@ -40,18 +42,21 @@ static void fill(void)
 
 static void expect(const char *name, int block, int i, int value)
 {
-    ET_CHECK(*at(in, block, i) == value, "%s, start %d, %d processes, root %d, count %d: block %d[%d] is %d, not %d",
-             name, start, size, root, count, block, i, *at(in, block, i), value);
+    ET_CHECK(*at(in, block, i) == value,
+             "%s, start %d, %d processes, root %d, count %d: block %d[%d] is %d, not %d", name,
+             start, size, root, count, block, i, *at(in, block, i), value);
 }
 
 /* The data for the check of one collective: the initialisation, and what must be in the buffers. */
 enum call {
-    BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE,
-    ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS
+    BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
+        ALLTOALLW, REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS
 };
 static const char *const names[CALLS] = {
-    "Barrier_init", "Bcast_init", "Gather_init", "Gatherv_init", "Scatter_init", "Scatterv_init", "Allgather_init",
-    "Allgatherv_init", "Alltoall_init", "Alltoallv_init", "Alltoallw_init", "Reduce_init", "Allreduce_init",
+    "Barrier_init", "Bcast_init", "Gather_init", "Gatherv_init", "Scatter_init", "Scatterv_init",
+        "Allgather_init",
+    "Allgatherv_init", "Alltoall_init", "Alltoallv_init", "Alltoallw_init", "Reduce_init",
+        "Allreduce_init",
     "Reduce_scatter_init", "Reduce_scatter_block_init", "Scan_init", "Exscan_init"
 };
 
@@ -66,22 +71,26 @@ static void init_moving(enum call call, MPI_Datatype type, MPI_Request * request
     else if (call == GATHER)
         ET_MPI(MPI_Gather_init(out, count, type, in, count, type, root, comm, none, request));
     else if (call == GATHERV)
-        ET_MPI(MPI_Gatherv_init(out, count, type, in, counts, displs, type, root, comm, none, request));
+        ET_MPI(MPI_Gatherv_init(out, count, type, in, counts, displs, type, root, comm, none,
+                                request));
     else if (call == SCATTER)
         ET_MPI(MPI_Scatter_init(out, count, type, in, count, type, root, comm, none, request));
     else if (call == SCATTERV)
-        ET_MPI(MPI_Scatterv_init(out, counts, displs, type, in, count, type, root, comm, none, request));
+        ET_MPI(MPI_Scatterv_init(out, counts, displs, type, in, count, type, root, comm, none,
+                                 request));
     else if (call == ALLGATHER)
         ET_MPI(MPI_Allgather_init(out, count, type, in, count, type, comm, none, request));
     else if (call == ALLGATHERV)
-        ET_MPI(MPI_Allgatherv_init(out, count, type, in, counts, displs, type, comm, none, request));
+        ET_MPI(MPI_Allgatherv_init(out, count, type, in, counts, displs, type, comm, none,
+                                   request));
     else if (call == ALLTOALL)
         ET_MPI(MPI_Alltoall_init(out, count, type, in, count, type, comm, none, request));
     else if (call == ALLTOALLV)
-        ET_MPI(MPI_Alltoallv_init(out, counts, displs, type, in, counts, displs, type, comm, none, request));
-    else
-        ET_MPI(MPI_Alltoallw_init(out, counts, byte_displs, datatypes, in, counts, byte_displs, datatypes, comm, none,
+        ET_MPI(MPI_Alltoallv_init(out, counts, displs, type, in, counts, displs, type, comm, none,
                                   request));
+    else
+        ET_MPI(MPI_Alltoallw_init(out, counts, byte_displs, datatypes, in, counts, byte_displs,
+                                  datatypes, comm, none, request));
 }
 
 static void init_reduction(enum call call, MPI_Request * request)
@@ -95,7 +104,8 @@ static void init_reduction(enum call call, MPI_Request * request)
     else if (call == REDUCE_SCATTER)
         ET_MPI(MPI_Reduce_scatter_init(out, in, counts, MPI_INT, MPI_SUM, comm, none, request));
     else if (call == REDUCE_SCATTER_BLOCK)
-        ET_MPI(MPI_Reduce_scatter_block_init(out, in, count, MPI_INT, MPI_SUM, comm, none, request));
+        ET_MPI(MPI_Reduce_scatter_block_init(out, in, count, MPI_INT, MPI_SUM, comm, none,
+                                             request));
     else if (call == SCAN)
         ET_MPI(MPI_Scan_init(out, in, count, MPI_INT, MPI_SUM, comm, none, request));
     else
@@ -127,7 +137,8 @@ static void verify(enum call call)
         if (call == SCAN || (call == EXSCAN && rank > 0))
             expect(name, 0, i, sum(call == SCAN ? rank + 1 : rank, 0, i));
         for (int from = 0; from < size; from++) {
-            if (((call == GATHER || call == GATHERV) && rank == root) || call == ALLGATHER || call == ALLGATHERV)
+            if (((call == GATHER || call == GATHERV) && rank == root) || call == ALLGATHER ||
+                call == ALLGATHERV)
                 expect(name, from, i, sent(from, 0, i));
             if (call == ALLTOALL || call == ALLTOALLV || call == ALLTOALLW)
                 expect(name, from, i, sent(from, rank, i));
@@ -177,7 +188,7 @@ static void all_again(int elements)
     free(in);
 }
 
-/* ---- inactive requests --------------------------------------------------------------------------------------- */
+/* ---- inactive requests ----------------------------------------------------------------------- */
 
 static void check_empty(const char *call, const MPI_Status * status)
 {
@@ -185,8 +196,8 @@ static void check_empty(const char *call, const MPI_Status * status)
 
     ET_MPI(MPI_Get_count(status, MPI_BYTE, &amount));
     ET_MPI(MPI_Test_cancelled(status, &cancelled));
-    ET_CHECK(status->MPI_SOURCE == MPI_ANY_SOURCE && status->MPI_TAG == MPI_ANY_TAG && amount == 0 && !cancelled,
-             "%s of an inactive request: the status is not empty", call);
+    ET_CHECK(status->MPI_SOURCE == MPI_ANY_SOURCE && status->MPI_TAG == MPI_ANY_TAG && amount == 0
+             && !cancelled, "%s of an inactive request: the status is not empty", call);
 }
 
 static void check_inactive(MPI_Request * request)
@@ -267,7 +278,8 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &wide));
     ET_MPI(MPI_Type_commit(&wide));
     for (int members = 1; members <= et.size; members++) {
-        ET_MPI(MPI_Comm_split(MPI_COMM_WORLD, et.rank < members ? 0 : MPI_UNDEFINED, -et.rank, &comm));
+        ET_MPI(MPI_Comm_split(MPI_COMM_WORLD, et.rank < members ? 0 : MPI_UNDEFINED, -et.rank,
+                              &comm));
         if (comm == MPI_COMM_NULL)
             continue;
         ET_MPI(MPI_Comm_rank(comm, &rank));

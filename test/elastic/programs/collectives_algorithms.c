@@ -1,17 +1,18 @@
 /*
- * Every collective by every algorithm that a control variable selects.  The tool interface lists the variables
- * (MPIR_CVAR_*_ALGORITHM) and their descriptions the values, so a new algorithm is tried as soon as it is
- * there.  Blocking, nonblocking and persistent calls (the latter started twice), data changed each time, on
- * communicators of one process to all and between two groups, in place, with blocks of different lengths, with a type
- * that has a gap, with a reduction that does not commute, with roots at both ends.
+ * Every collective by every algorithm that a control variable selects.  The tool interface lists
+ * the variables (MPIR_CVAR_*_ALGORITHM) and their descriptions the values, so a new algorithm is
+ * tried as soon as it is there.  Blocking, nonblocking and persistent calls (the latter started
+ * twice), data changed each time, on communicators of one process to all and between two groups, in
+ * place, with blocks of different lengths, with a type that has a gap, with a reduction that does
+ * not commute, with roots at both ends.
  *
- * --case intra | inter | neighbors | device;  --large COUNT: elements of the longer messages;  --only PART of a
- * variable's name;  --log 1: each value
+ * --case intra | inter | neighbors | device;  --large COUNT: elements of the longer messages;
+ * --only PART of a variable's name;  --log 1: each value
  */
 
 #include "collectives_calls.h"
 
-/* ---- the variables ---------------------------------------------------------------------------------------------- */
+/* ---- the variables --------------------------------------------------------------------------- */
 
 static struct variable {
     char name[200];
@@ -80,16 +81,17 @@ static void list_variables(const char *suffix, int neighbors, const char *only)
     for (int i = 0; i < n; i++) {
         struct variable *variable = &variables[n_variables];
         int length = sizeof(variable->name), description_length = sizeof(description);
-        if (MPI_T_cvar_get_info(i, variable->name, &length, &verbosity, &datatype, &enumeration, description,
-                                &description_length, &bind, &scope) != MPI_SUCCESS)
+        if (MPI_T_cvar_get_info(i, variable->name, &length, &verbosity, &datatype, &enumeration,
+                                description, &description_length, &bind, &scope) != MPI_SUCCESS)
             continue;
-        if (!is_of_case(variable->name, suffix, variable) || (only && !strstr(variable->name, only)) ||
-            (variable->call >= NEIGHBOR_ALLGATHER) != neighbors)
+        if (!is_of_case(variable->name, suffix, variable) || (only && !strstr(variable->name, only))
+            || (variable->call >= NEIGHBOR_ALLGATHER) != neighbors)
             continue;
         variable->index = i;
         variable->values = count_values(description);
-        ET_CHECK(datatype == MPI_INT && variable->values > 0, "%s: the description names no values: %s",
-                 variable->name, description);
+        ET_CHECK(datatype == MPI_INT &&
+                 variable->values > 0, "%s: the description names no values: %s", variable->name,
+                 description);
         n_variables++;
     }
 }
@@ -117,7 +119,8 @@ static void try_variable(const struct variable *variable, int logs)
         for (enum form each = BLOCKING; each <= PERSISTENT; each++) {
             if (variable->nonblocking != (each != BLOCKING))
                 continue;
-            snprintf(what, sizeof(what), "%s value %d, %s", variable->name, value, form_names[each]);
+            snprintf(what, sizeof(what), "%s value %d, %s", variable->name, value,
+                     form_names[each]);
             if (logs && rank == 0)
                 et_log("%s on %d processes", what, n_local + (is_inter ? n_remote : 0));
             in_all_ways(variable->call, each);
@@ -126,7 +129,7 @@ static void try_variable(const struct variable *variable, int logs)
     handle_variable(variable, before, 1);
 }
 
-/* ---- communicators ---------------------------------------------------------------------------------------------- */
+/* ---- communicators --------------------------------------------------------------------------- */
 
 static void try_all(int logs)
 {
@@ -141,7 +144,8 @@ static void try_groups(int first, int second, int logs)
     MPI_Comm local;
     const int in_first = et.rank < first;
 
-    ET_MPI(MPI_Comm_split(MPI_COMM_WORLD, et.rank < first + second ? in_first : MPI_UNDEFINED, et.rank, &local));
+    ET_MPI(MPI_Comm_split(MPI_COMM_WORLD, et.rank < first + second ? in_first : MPI_UNDEFINED,
+                          et.rank, &local));
     if (local == MPI_COMM_NULL)
         return;
     ET_MPI(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, in_first ? first : 0, 0, &comm));
@@ -166,8 +170,8 @@ static void try_members(int members, int neighbors, int logs)
     if (neighbors) {
         const int left = (rank + members - 1) % members, right = (rank + 1) % members;
         const int sources[2] = { left, right }, destinations[2] = { right, left };
-        ET_MPI(MPI_Dist_graph_create_adjacent(plain, 2, sources, MPI_UNWEIGHTED, 2, destinations, MPI_UNWEIGHTED,
-                                              MPI_INFO_NULL, 0, &comm));
+        ET_MPI(MPI_Dist_graph_create_adjacent(plain, 2, sources, MPI_UNWEIGHTED, 2, destinations,
+                                              MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
         ET_MPI(MPI_Comm_free(&plain));
     } else {
         comm = plain;
@@ -177,7 +181,8 @@ static void try_members(int members, int neighbors, int logs)
 
 int main(int argc, char **argv)
 {
-    const char *which = et_argument(argc, argv, "case", "intra"), *only = et_argument(argc, argv, "only", NULL);
+    const char *which = et_argument(argc, argv, "case", "intra"), *only =
+        et_argument(argc, argv, "only", NULL);
     const int logs = (int) et_number(argc, argv, "log", 0);
     const int neighbors = strcmp(which, "neighbors") == 0;
     size_t ints;
@@ -200,7 +205,8 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Op_create(compose_lines, 0, &compose));
 
     is_inter = strcmp(which, "inter") == 0;
-    list_variables(is_inter ? "_INTER_ALGORITHM" : strcmp(which, "device") == 0 ? "_POSIX_INTRA_ALGORITHM" :
+    list_variables(is_inter ? "_INTER_ALGORITHM" : strcmp(which, "device") == 0
+                   ? "_POSIX_INTRA_ALGORITHM" :
                    "_INTRA_ALGORITHM", neighbors, only);
     ET_CHECK(n_variables > 0, "no variable selects an algorithm");
     if (is_inter) {

@@ -1,12 +1,13 @@
 /*
- * Of collectives_algorithms.c: one collective at a time, called in all its ways, and what must arrive.
+ * Of collectives_algorithms.c: one collective at a time, called in all its ways, and what must
+ * arrive.
  */
 
 #include "elastic_test.h"
 
 enum { MOST = 8 };
 
-/* ---- the processes and their data ------------------------------------------------------------------------------- */
+/* ---- the processes and their data ------------------------------------------------------------ */
 
 static MPI_Comm comm;
 static int is_inter;
@@ -56,7 +57,8 @@ static int sent(int from, int to, int i)
 
 static struct line line_of(int from, int i)
 {
-    struct line result = { 2 + (from * 7 + i + round_number) % 50, 1 + (from * 13 + 3 * i + round_number) % 90 };
+    struct line result =
+        { 2 + (from * 7 + i + round_number) % 50, 1 + (from * 13 + 3 * i + round_number) % 90 };
 
     return result;
 }
@@ -71,21 +73,25 @@ static void check(const char *name, int block, int i, int found, int expected)
     ET_CHECK(found == expected, "%s: %s, %d of %d processes%s, root %d, count %d%s%s%s, round %d: "
              "block %d[%d] is %d, not %d", what, name, n_local, n_local + (is_inter ? n_remote : 0),
              is_inter ? " (two groups)" : "", root, count, uneven ? ", uneven" : "",
-             in_place ? ", in place" : "", stride == 2 ? ", with gaps" : of_lines ? ", not commutative" : "",
-             round_number, block, i, found, expected);
+             in_place ? ", in place" : "",
+             stride == 2 ? ", with gaps" : of_lines ? ", not commutative" : "", round_number, block,
+             i, found, expected);
 }
 
-/* ---- the calls -------------------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 enum call {
-    BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE,
-    ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV,
-    NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, CALLS
+    BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV,
+        ALLTOALLW, REDUCE,
+    ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, NEIGHBOR_ALLGATHER,
+        NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, CALLS
 };
 static const char *const names[CALLS] = {
-    "BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV",
+    "BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV",
+        "ALLTOALL", "ALLTOALLV",
     "ALLTOALLW", "REDUCE", "ALLREDUCE", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "SCAN", "EXSCAN",
-    "NEIGHBOR_ALLGATHER", "NEIGHBOR_ALLGATHERV", "NEIGHBOR_ALLTOALL", "NEIGHBOR_ALLTOALLV", "NEIGHBOR_ALLTOALLW"
+    "NEIGHBOR_ALLGATHER", "NEIGHBOR_ALLGATHERV", "NEIGHBOR_ALLTOALL", "NEIGHBOR_ALLTOALLV",
+        "NEIGHBOR_ALLTOALLW"
 };
 
 enum form { BLOCKING, NONBLOCKING, PERSISTENT };
@@ -106,7 +112,8 @@ static MPI_Request request;
 
 static int is_rooted(enum call call)
 {
-    return call == BCAST || call == GATHER || call == GATHERV || call == SCATTER || call == SCATTERV || call == REDUCE;
+    return call == BCAST || call == GATHER || call == GATHERV || call == SCATTER || call == SCATTERV
+        || call == REDUCE;
 }
 
 static int is_reduction(enum call call)
@@ -121,12 +128,13 @@ static int has_in_place(enum call call)
 
 static int has_lengths(enum call call)
 {
-    return call == GATHERV || call == SCATTERV || call == ALLGATHERV || call == ALLTOALLV || call == ALLTOALLW ||
-        (call == REDUCE_SCATTER && !is_inter) || call == NEIGHBOR_ALLGATHERV || call == NEIGHBOR_ALLTOALLV ||
-        call == NEIGHBOR_ALLTOALLW;
+    return call == GATHERV || call == SCATTERV || call == ALLGATHERV || call == ALLTOALLV ||
+        call == ALLTOALLW || (call == REDUCE_SCATTER && !is_inter) || call == NEIGHBOR_ALLGATHERV ||
+        call == NEIGHBOR_ALLTOALLV || call == NEIGHBOR_ALLTOALLW;
 }
 
-/* The elements of a process' block; a block between two processes is as long as that of the sum of their ranks. */
+/* The elements of a process' block; a block between two processes is as long as that of the sum of
+ * their ranks. */
 static int length_of(int process)
 {
     return uneven ? count * ((process + 1) % 3) / 2 : count;
@@ -173,11 +181,13 @@ static void call_moving(enum call call)
     else if (call == GATHER)
         CALL(Gather, gather, from_if_root, count, type, in, count, type, argument);
     else if (call == GATHERV)
-        CALL(Gatherv, gatherv, from_if_root, length_of(et.rank), type, in, counts, displs, type, argument);
+        CALL(Gatherv, gatherv, from_if_root, length_of(et.rank), type, in, counts, displs, type,
+             argument);
     else if (call == SCATTER)
         CALL(Scatter, scatter, out, count, type, to_if_root, count, type, argument);
     else if (call == SCATTERV)
-        CALL(Scatterv, scatterv, out, counts, displs, type, to_if_root, length_of(et.rank), type, argument);
+        CALL(Scatterv, scatterv, out, counts, displs, type, to_if_root, length_of(et.rank), type,
+             argument);
     else if (call == ALLGATHER)
         CALL(Allgather, allgather, from, count, type, in, count, type);
     else if (call == ALLGATHERV)
@@ -187,7 +197,8 @@ static void call_moving(enum call call)
     else if (call == ALLTOALLV)
         CALL(Alltoallv, alltoallv, from, counts, displs, type, in, counts, displs, type);
     else
-        CALL(Alltoallw, alltoallw, from, counts, byte_displs, types, in, counts, byte_displs, types);
+        CALL(Alltoallw, alltoallw, from, counts, byte_displs, types, in, counts, byte_displs,
+             types);
 }
 
 static void call_reduction(enum call call)
@@ -217,17 +228,19 @@ static void call_neighbors(enum call call)
     if (call == NEIGHBOR_ALLGATHER)
         CALL(Neighbor_allgather, neighbor_allgather, out, count, type, in, count, type);
     else if (call == NEIGHBOR_ALLGATHERV)
-        CALL(Neighbor_allgatherv, neighbor_allgatherv, out, length_of(et.rank), type, in, counts, displs, type);
+        CALL(Neighbor_allgatherv, neighbor_allgatherv, out, length_of(et.rank), type, in, counts,
+             displs, type);
     else if (call == NEIGHBOR_ALLTOALL)
         CALL(Neighbor_alltoall, neighbor_alltoall, out, count, type, in, count, type);
     else if (call == NEIGHBOR_ALLTOALLV)
-        CALL(Neighbor_alltoallv, neighbor_alltoallv, out, counts_out, displs, type, in, counts, displs, type);
+        CALL(Neighbor_alltoallv, neighbor_alltoallv, out, counts_out, displs, type, in, counts,
+             displs, type);
     else
-        CALL(Neighbor_alltoallw, neighbor_alltoallw, out, counts_out, displacements, types, in, counts, displacements,
-             types);
+        CALL(Neighbor_alltoallw, neighbor_alltoallw, out, counts_out, displacements, types, in,
+             counts, displacements, types);
 }
 
-/* ---- what is sent, and what must arrive ------------------------------------------------------------------------- */
+/* ---- what is sent, and what must arrive ------------------------------------------------------ */
 
 /* Numbered through, as the result may be scattered. */
 static void fill_reduction(int *numbers, int n)
@@ -242,7 +255,8 @@ static void fill_reduction(int *numbers, int n)
 
 static void fill(enum call call)
 {
-    const int elements = count * MOST * (call == REDUCE_SCATTER || call == REDUCE_SCATTER_BLOCK ? MOST : 1);
+    const int elements = count * MOST * (call == REDUCE_SCATTER ||
+                                         call == REDUCE_SCATTER_BLOCK ? MOST : 1);
 
     round_number++;
     memset(in, 0xff, sizeof(int) * (size_t) (elements * stride));
@@ -260,7 +274,8 @@ static void fill(enum call call)
             *at(in, rank, i) = sent(et.rank, 0, i);
 }
 
-/* Element number i of what the processes from `first` on have, combined; the result is at `position`. */
+/* Element number i of what the processes from `first` on have, combined; the result is at
+ * `position`. */
 static void check_combined(enum call call, int first, int n, int i, int position)
 {
     if (of_lines) {
@@ -317,7 +332,8 @@ static void verify_blocks(enum call call, int i)
 {
     for (int from = 0; from < n_remote; from++) {
         const int process = remote_first + from;
-        if (((call == GATHER || call == GATHERV) && am_root()) || call == ALLGATHER || call == ALLGATHERV)
+        if (((call == GATHER || call == GATHERV) && am_root()) || call == ALLGATHER ||
+            call == ALLGATHERV)
             check_block(call, from, i, length_of(process), sent(process, 0, i));
         if (call == ALLTOALL || call == ALLTOALLV || call == ALLTOALLW)
             check_block(call, from, i, length_of(et.rank + process), sent(process, rank, i));
@@ -326,7 +342,8 @@ static void verify_blocks(enum call call, int i)
 
 static void verify_neighbors(enum call call, int i)
 {
-    const int left = local_first + (rank + n_local - 1) % n_local, right = local_first + (rank + 1) % n_local;
+    const int left = local_first + (rank + n_local - 1) % n_local, right =
+        local_first + (rank + 1) % n_local;
     const int gathers = call == NEIGHBOR_ALLGATHER || call == NEIGHBOR_ALLGATHERV;
 
     /* the left one sends its block 0 to the right */
@@ -349,14 +366,15 @@ static void verify(enum call call)
             verify_neighbors(call, i);
         else if (call == BCAST && receives)
             check(names[call], 0, i, *at(in, 0, i), sent(root, 0, i));
-        else if ((call == SCATTER || call == SCATTERV) && (is_inter ? receives : !(in_place && am_root())))
+        else if ((call == SCATTER || call == SCATTERV) &&
+                 (is_inter ? receives : !(in_place && am_root())))
             check_block(call, 0, i, length_of(et.rank), sent(root, rank, i));
         else
             verify_blocks(call, i);
     }
 }
 
-/* ---- one call, in all its ways ---------------------------------------------------------------------------------- */
+/* ---- one call, in all its ways --------------------------------------------------------------- */
 
 static void start_once(enum call call)
 {
@@ -394,7 +412,8 @@ static void once(enum call call)
 
 static void set_lengths(enum call call)
 {
-    const int left = local_first + (rank + n_local - 1) % n_local, right = local_first + (rank + 1) % n_local;
+    const int left = local_first + (rank + n_local - 1) % n_local, right =
+        local_first + (rank + 1) % n_local;
     const int between = call == ALLTOALLV || call == ALLTOALLW || call == NEIGHBOR_ALLTOALLV ||
         call == NEIGHBOR_ALLTOALLW ? et.rank : 0;
 

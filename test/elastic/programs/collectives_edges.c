@@ -1,9 +1,12 @@
 /*
  * Collectives at their edges.
  *
- * --case alone   on one process: with gaps before the blocks, in place, and without elements (defect 5)
- * --case types   all-to-all in place, with another type and count for each pair of processes (defect 8)
- * --case split   an intercommunicator is split where rank 0 of a group passes MPI_UNDEFINED (defect 9)
+ * --case alone   on one process: with gaps before the blocks, in place, and without elements
+ *                (defect 5)
+ * --case types   all-to-all in place, with another type and count for each pair of processes
+ *                (defect 8)
+ * --case split   an intercommunicator is split where rank 0 of a group passes MPI_UNDEFINED (defect
+ *                9)
  */
 
 #include "elastic_test.h"
@@ -51,7 +54,8 @@ static void alone_of_length(int n)
     BOTH(GAP, 0, MPI_Gatherv, MPI_Igatherv, out, n, type, in, &n, &gap, type, 0);
     BOTH(0, GAP, MPI_Scatterv, MPI_Iscatterv, out, &n, &gap, type, in, n, type, 0);
     BOTH(GAP, 0, MPI_Alltoallv, MPI_Ialltoallv, out, &n, &(int) { 0 }, type, in, &n, &gap, type);
-    BOTH(GAP, 0, MPI_Alltoallw, MPI_Ialltoallw, out, &n, &(int) { 0 }, &type, in, &n, &byte_gap, &type);
+    BOTH(GAP, 0, MPI_Alltoallw, MPI_Ialltoallw, out, &n, &(int) { 0 }, &type, in, &n, &byte_gap,
+         &type);
     BOTH(0, 0, MPI_Allgather, MPI_Iallgather, out, n, type, in, n, type);
     BOTH(0, 0, MPI_Gather, MPI_Igather, out, n, type, in, n, type, 0);
     BOTH(0, 0, MPI_Scatter, MPI_Iscatter, out, n, type, in, n, type, 0);
@@ -93,7 +97,8 @@ static void alone_too_long(void)
     int n = 1, gap = 0;
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    ET_ERROR(MPI_Allgatherv(out, 2, MPI_INT, in, &n, &gap, MPI_INT, MPI_COMM_SELF), MPI_ERR_TRUNCATE, NULL);
+    ET_ERROR(MPI_Allgatherv(out, 2, MPI_INT, in, &n, &gap, MPI_INT, MPI_COMM_SELF),
+             MPI_ERR_TRUNCATE, NULL);
 }
 
 /* Ranks i and j exchange i + j + 1 elements of a type of their own: ints, shorts or chars. */
@@ -102,7 +107,8 @@ static void types(void)
     static const MPI_Datatype basic[] = { MPI_INT, MPI_SHORT, MPI_CHAR };
     static const int sizes[] = { sizeof(int), sizeof(short), 1 };
     static const char *const forms[] = {
-        "Alltoallw in place", "Ialltoallw in place", "Alltoallw_init in place, started", "started again"
+        "Alltoallw in place", "Ialltoallw in place", "Alltoallw_init in place, started",
+            "started again"
     };
     enum { BLOCK = 2 * MOST * sizeof(int) };
     char buffer[MOST * BLOCK];
@@ -115,25 +121,27 @@ static void types(void)
         counts[i] = i + et.rank + 1;
         displs[i] = i * BLOCK;
     }
-    ET_MPI(MPI_Alltoallw_init(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes, MPI_COMM_WORLD,
-                              MPI_INFO_NULL, &persistent));
+    ET_MPI(MPI_Alltoallw_init(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes,
+                              MPI_COMM_WORLD, MPI_INFO_NULL, &persistent));
     for (int form = 0; form < 4; form++) {
         memset(buffer, 0, sizeof buffer);
         for (int i = 0; i < et.size; i++)
-            et_fill(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), et.rank, form * MOST + i);
+            et_fill(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), et.rank,
+                    form * MOST + i);
         if (form == 0) {
-            ET_MPI(MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes, MPI_COMM_WORLD));
+            ET_MPI(MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes,
+                                 MPI_COMM_WORLD));
         } else if (form == 1) {
-            ET_MPI(MPI_Ialltoallw(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes, MPI_COMM_WORLD,
-                                  &request));
+            ET_MPI(MPI_Ialltoallw(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes,
+                                  MPI_COMM_WORLD, &request));
             ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
         } else {
             ET_MPI(MPI_Start(&persistent));
             ET_MPI(MPI_Wait(&persistent, MPI_STATUS_IGNORE));
         }
         for (int i = 0; i < et.size; i++)
-            et_verify(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), i, form * MOST + et.rank,
-                      forms[form]);
+            et_verify(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), i,
+                      form * MOST + et.rank, forms[form]);
     }
     ET_MPI(MPI_Request_free(&persistent));
 }
@@ -149,13 +157,15 @@ static void split(int quiet)
     ET_MPI(MPI_Comm_rank(inter, &rank));
     low = rank == 0 && (quiet == 2 || quiet == odd);
     ET_MPI(MPI_Comm_split(inter, low ? MPI_UNDEFINED : 4, 0, &next));
-    ET_CHECK((next == MPI_COMM_NULL) == low, "Comm_split of an intercommunicator: rank %d has %s", rank,
-             low ? "a communicator" : "none");
+    ET_CHECK((next == MPI_COMM_NULL) == low, "Comm_split of an intercommunicator: rank %d has %s",
+             rank, low ? "a communicator" : "none");
     if (next != MPI_COMM_NULL) {
         ET_MPI(MPI_Comm_remote_size(next, &remote));
-        ET_CHECK(remote == et.size / 2 - (quiet == 2 || quiet == !odd), "%d processes in the other group", remote);
+        ET_CHECK(remote == et.size / 2 - (quiet == 2 || quiet == !odd),
+                 "%d processes in the other group", remote);
         ET_MPI(MPI_Allreduce(&et.rank, &high, 1, MPI_INT, MPI_MAX, next));
-        ET_CHECK(high == (odd ? et.size - 2 : et.size - 1), "the other group's highest rank is %d", high);
+        ET_CHECK(high == (odd ? et.size - 2 : et.size - 1), "the other group's highest rank is %d",
+                 high);
         ET_MPI(MPI_Comm_free(&next));
     }
     ET_MPI(MPI_Comm_free(&inter));

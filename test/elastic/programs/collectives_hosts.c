@@ -1,7 +1,8 @@
 /*
  * Collectives over hosts of different sizes, and algorithms that a control variable selects.
  *
- * --case reductions  reductions of several lengths, to each root, in place as well: rank 0 may be alone on its host
+ * --case reductions  reductions of several lengths, to each root, in place as well: rank 0 may be
+ *                    alone on its host
  * --case gaps        allgatherv with gaps between the blocks, and blocks of different lengths
  * --case empty       the same with a datatype of size zero
  */
@@ -27,8 +28,8 @@ static void fill(int *values, int count)
 static void expect_sum(const char *call, int count, int ranks, int first)
 {
     for (int i = 0; i < count; i++)
-        ET_CHECK(seen[i] == sum(ranks, first + i), "%s of %d: [%d] is %d, not %d", call, count, i, seen[i],
-                 sum(ranks, first + i));
+        ET_CHECK(seen[i] == sum(ranks, first + i), "%s of %d: [%d] is %d, not %d", call, count, i,
+                 seen[i], sum(ranks, first + i));
     memset(seen, 0xff, sizeof seen);
 }
 
@@ -40,7 +41,8 @@ static void reduce_to(int root, int count)
     if (et.rank == root)
         expect_sum("Reduce", count, et.size, 0);
     fill(seen, count);
-    ET_MPI(MPI_Reduce(et.rank == root ? MPI_IN_PLACE : mine, seen, count, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD));
+    ET_MPI(MPI_Reduce(et.rank == root ? MPI_IN_PLACE : mine, seen, count, MPI_INT, MPI_SUM, root,
+                      MPI_COMM_WORLD));
     if (et.rank == root)
         expect_sum("Reduce in place", count, et.size, 0);
 }
@@ -110,8 +112,8 @@ static void blocks(MPI_Datatype type, int with_data)
     if (with_data)
         expect_blocks("Iallgatherv");
     memcpy(seen + positions[et.rank], mine, (size_t) counts[et.rank] * sizeof *mine);
-    ET_MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, seen, counts, positions, type, MPI_COMM_WORLD,
-                           &request));
+    ET_MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, seen, counts, positions, type,
+                           MPI_COMM_WORLD, &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     if (with_data)
         expect_blocks("Iallgatherv in place");

@@ -1,7 +1,8 @@
 /*
- * The tree algorithms of nonblocking collectives, whose messages hold the blocks of whole subtrees: on communicators of
- * 9 processes to all, with trees of 2 and 3 children, from all roots, in place and not.  Smaller trees, which
- * collectives_algorithms tries, have no inner node whose parent is another one than the root.
+ * The tree algorithms of nonblocking collectives, whose messages hold the blocks of whole subtrees:
+ * on communicators of 9 processes to all, with trees of 2 and 3 children, from all roots, in place
+ * and not.  Smaller trees, which collectives_algorithms tries, have no inner node whose parent is
+ * another one than the root.
  */
 
 #include "elastic_test.h"
@@ -31,8 +32,8 @@ static int block(int sender, int receiver, int i)
 
 static void check(const char *call, int root, int got, int expected)
 {
-    ET_CHECK(got == expected, "%s on %d processes, %d children, root %d: rank %d has %d, not %d", call, size, children,
-             root, rank, got, expected);
+    ET_CHECK(got == expected, "%s on %d processes, %d children, root %d: rank %d has %d, not %d",
+             call, size, children, root, rank, got, expected);
 }
 
 static void scatter(int root, int in_place)
@@ -42,11 +43,12 @@ static void scatter(int root, int in_place)
 
     for (int i = 0; i < 2 * size; i++)
         all[i] = rank == root ? block(root, i / 2, i % 2) : -1;
-    ET_MPI(MPI_Iscatter(all, 2, MPI_INT, in_place && rank == root ? MPI_IN_PLACE : own, 2, MPI_INT, root, comm,
-                        &request));
+    ET_MPI(MPI_Iscatter(all, 2, MPI_INT, in_place && rank == root ? MPI_IN_PLACE : own, 2, MPI_INT,
+                        root, comm, &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     for (int i = 0; i < 2; i++)
-        check("scatter", root, in_place && rank == root ? all[2 * root + i] : own[i], block(root, rank, i));
+        check("scatter", root, in_place &&
+              rank == root ? all[2 * root + i] : own[i], block(root, rank, i));
 }
 
 static void gather(int root, int in_place)
@@ -109,7 +111,8 @@ int main(int argc, char **argv)
     et_world_changed();
     ET_CHECK(et.size >= MIN_SIZE && et.size <= MAX_SIZE, "%d to %d processes", MIN_SIZE, MAX_SIZE);
     for (int members = et.size; members >= MIN_SIZE; members--) {
-        ET_MPI(MPI_Comm_split(MPI_COMM_WORLD, et.rank < members ? 0 : MPI_UNDEFINED, et.rank, &comm));
+        ET_MPI(MPI_Comm_split(MPI_COMM_WORLD, et.rank < members ? 0 : MPI_UNDEFINED, et.rank,
+                              &comm));
         if (comm == MPI_COMM_NULL)
             continue;
         MPI_Comm_rank(comm, &rank);

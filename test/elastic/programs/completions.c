@@ -4,8 +4,8 @@
  *
  * A kind (table `kinds`) is a function that makes a request which completes without anything else
  * that this process does.  Both processes take the same steps, so that each finds its partner's
- * messages.  `alone` completes one request by each call; `pairs` completes each pair of kinds by the
- * calls on arrays; `many` does so with more requests than the library handles at a time.
+ * messages.  `alone` completes one request by each call; `pairs` completes each pair of kinds by
+ * the calls on arrays; `many` does so with more requests than the library handles at a time.
  */
 
 #include "completions_kinds.h"
@@ -51,14 +51,15 @@ static void check_status(const struct kind *kind, MPI_Status * status, const cha
     if (kind->status == ANY)
         return;
     ET_MPI(MPI_Test_cancelled(status, &cancelled));
-    ET_CHECK(cancelled == (kind->status == CANCELLED), "%s of %s: cancelled is %d", call, kind->name,
-             cancelled);
+    ET_CHECK(cancelled == (kind->status == CANCELLED), "%s of %s: cancelled is %d", call,
+             kind->name, cancelled);
     if (kind->status == SENT || kind->status == CANCELLED)
         return;
     ET_MPI(MPI_Get_count(status, MPI_INT, &actual));
     ET_CHECK(actual == count, "%s of %s: count is %d, not %d", call, kind->name, actual, count);
     ET_MPI(MPI_Get_elements_x(status, MPI_INT, &large));
-    ET_CHECK(large == count, "%s of %s: elements are %d, not %d", call, kind->name, (int) large, count);
+    ET_CHECK(large == count, "%s of %s: elements are %d, not %d", call, kind->name, (int) large,
+             count);
     if (kind->status == BYTES)
         return;
     ET_CHECK(status->MPI_SOURCE == source, "%s of %s: source is %d, not %d", call, kind->name,
@@ -106,7 +107,8 @@ static int complete(enum call call, int count, MPI_Request * requests, int *outc
             break;
         case TESTANY:
             ET_MPI(MPI_Testany(count, requests, indices, &flag, statuses));
-            ET_CHECK(flag || *indices == MPI_UNDEFINED, "Testany: index %d without a flag", *indices);
+            ET_CHECK(flag ||
+                     *indices == MPI_UNDEFINED, "Testany: index %d without a flag", *indices);
             break;
         case WAITSOME:
             ET_MPI(MPI_Waitsome(count, requests, outcount, indices, statuses));
@@ -137,8 +139,8 @@ static void complete_one(const struct kind *kind, enum call call, int ignored)
     while (!complete(call, 1, &m.request, &outcount, &index, ignored ? MPI_STATUS_IGNORE : &status))
         ET_CHECK(et_seconds() < until, "%s of %s: it does not complete", name, kind->name);
     if (call == WAITANY || call == TESTANY)
-        ET_CHECK(index == (kind->active ? 0 : MPI_UNDEFINED), "%s of %s: index %d", name, kind->name,
-                 index);
+        ET_CHECK(index == (kind->active ? 0 : MPI_UNDEFINED), "%s of %s: index %d", name,
+                 kind->name, index);
     if (some)
         ET_CHECK(outcount == (kind->active ? 1 : MPI_UNDEFINED), "%s of %s: outcount %d", name,
                  kind->name, outcount);
@@ -146,7 +148,8 @@ static void complete_one(const struct kind *kind, enum call call, int ignored)
         ET_CHECK(index == 0, "%s of %s: index %d", name, kind->name, index);
     if (!ignored && !(some && !kind->active))
         check_status(kind, &status, name);
-    if (!ignored && (call == WAIT || call == TEST || call == WAITANY || call == TESTANY || call == GET_STATUS))
+    if (!ignored &&
+        (call == WAIT || call == TEST || call == WAITANY || call == TESTANY || call == GET_STATUS))
         ET_CHECK(status.MPI_ERROR == MARK, "%s of %s: MPI_ERROR is written", name, kind->name);
     if (call == GET_STATUS && m.request != MPI_REQUEST_NULL)
         ET_MPI(MPI_Wait(&m.request, MPI_STATUS_IGNORE));
@@ -184,7 +187,8 @@ static void complete_all(int count, const struct kind **which, enum call call, i
     for (;;) {
         for (int i = 0; i < count; i++)
             spoil(&statuses[i]);
-        while (!complete(call, count, requests, &outcount, indices, ignored ? MPI_STATUSES_IGNORE : statuses))
+        while (!complete(call, count, requests, &outcount, indices,
+                         ignored ? MPI_STATUSES_IGNORE : statuses))
             ET_CHECK(et_seconds() < until, "%s of %d: they do not complete", name, count);
         if (all)
             break;
@@ -261,13 +265,16 @@ static void open_objects(void)
     const char *name = "completions.data";
 
     if (et.rank == 0) {
-        ET_MPI(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file));
+        ET_MPI(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                             &file));
         ET_MPI(MPI_File_write(file, data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
         ET_MPI(MPI_File_close(&file));
     }
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
-    ET_MPI(MPI_Win_allocate(sizeof(data), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE,
+                         MPI_INFO_NULL, &file));
+    ET_MPI(MPI_Win_allocate(sizeof(data), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                            &win));
     ET_MPI(MPI_Win_lock_all(0, win));
     bsend_buffer = malloc(1 << 20);
     ET_MPI(MPI_Buffer_attach(bsend_buffer, 1 << 20));

@@ -1,5 +1,6 @@
 /*
- * The kinds of requests of completions.c: a function makes a request of its kind; the table `kinds` lists them.
+ * The kinds of requests of completions.c: a function makes a request of its kind; the table `kinds`
+ * lists them.
  */
 
 #ifndef COMPLETIONS_KINDS_H_INCLUDED
@@ -74,8 +75,8 @@ static void make_imrecv(struct made *m)
 
 static void make_sendrecv(struct made *m)
 {
-    ET_MPI(MPI_Isendrecv(m->sent, COUNT, MPI_INT, partner, 5, m->data, COUNT + 2, MPI_INT, partner, 5,
-                         MPI_COMM_WORLD, &m->request));
+    ET_MPI(MPI_Isendrecv(m->sent, COUNT, MPI_INT, partner, 5, m->data, COUNT + 2, MPI_INT, partner,
+                         5, MPI_COMM_WORLD, &m->request));
 }
 
 static void make_sendrecv_replace(struct made *m)

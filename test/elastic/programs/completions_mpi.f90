@@ -31,7 +31,8 @@ contains
     integer :: count
 
     call MPI_Get_count(one, MPI_INTEGER, count, ierr)
-    call check(source_of(one) == MPI_ANY_SOURCE .and. tag_of(one) == MPI_ANY_TAG .and. count == 0, what)
+    call check(source_of(one) == MPI_ANY_SOURCE .and. tag_of(one) == MPI_ANY_TAG &
+        .and. count == 0, what)
     one(MPI_TAG) = 1234
     one(MPI_SOURCE) = 1234
   end subroutine check_empty

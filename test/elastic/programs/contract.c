@@ -1,6 +1,7 @@
 /*
- * The binary contract of process sets and of dynamic process management: types of arguments in their order, PMPI names,
- * values; and the published names, which are inline code and macros.  Most of it fails to compile if it does not hold.
+ * The binary contract of process sets and of dynamic process management: types of arguments in
+ * their order, PMPI names, values; and the published names, which are inline code and macros.  Most
+ * of it fails to compile if it does not hold.
  */
 
 #define MPIX_DYN_NAMES
@@ -16,7 +17,7 @@ typedef const char *const *texts;
     IS(P##name, __VA_ARGS__)
 #define VALUE(name, value) _Static_assert((name) == (value), #name)
 
-/* ---- sets -------------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 VALUE(MPI_MAX_PSET_NAME_LEN, 256);
 VALUE(MPIX_RC_NONE, 0);
@@ -44,22 +45,28 @@ OURS(MPIX_Session_pset_free, MPI_Session, const char *);
 OURS(MPIX_Session_pset_included, MPI_Session, const char *, int *);
 OURS(MPIX_Session_pset_exists, MPI_Session, const char *, int *, MPI_Info *);
 OURS(MPIX_Session_set_pset_data, MPI_Session, const char *, MPI_Info);
-OURS(MPIX_Session_get_pset_data, MPI_Session, const char *, const char *, texts, int, int, MPI_Info *);
-OURS(MPIX_Session_iget_pset_data, MPI_Session, const char *, const char *, texts, int, int, MPI_Info *, MPI_Request *);
+OURS(MPIX_Session_get_pset_data, MPI_Session, const char *, const char *, texts, int, int,
+     MPI_Info *);
+OURS(MPIX_Session_iget_pset_data, MPI_Session, const char *, const char *, texts, int, int,
+     MPI_Info *, MPI_Request *);
 OURS(MPIX_Session_bcast_pset_info, MPI_Session, const char *, char *, int, int);
 OURS(MPIX_Session_rc_test, MPI_Session, const char *, int *);
 OURS(MPIX_Session_rc_get, MPI_Session, const char *, int *, char *, int *, MPI_Info *);
 OURS(MPIX_Session_rc_accept, MPI_Session, int, MPI_Info);
 OURS(MPIX_Session_rc_decline, MPI_Session, int);
 OURS(MPIX_Session_add_scheduling_hints, MPI_Session, MPI_Info, MPI_Info *);
-OURS(MPIX_Win_create_from_group, MPI_Group, const char *, void *, MPI_Aint, int, MPI_Info, MPI_Errhandler, MPI_Win *);
-OURS(MPIX_Win_allocate_from_group, MPI_Group, const char *, MPI_Aint, int, MPI_Info, MPI_Errhandler, void *, MPI_Win *);
-OURS(MPIX_Win_allocate_shared_from_group, MPI_Group, const char *, MPI_Aint, int, MPI_Info, MPI_Errhandler, void *,
+OURS(MPIX_Win_create_from_group, MPI_Group, const char *, void *, MPI_Aint, int, MPI_Info,
+     MPI_Errhandler, MPI_Win *);
+OURS(MPIX_Win_allocate_from_group, MPI_Group, const char *, MPI_Aint, int, MPI_Info, MPI_Errhandler,
+     void *, MPI_Win *);
+OURS(MPIX_Win_allocate_shared_from_group, MPI_Group, const char *, MPI_Aint, int, MPI_Info,
+     MPI_Errhandler, void *, MPI_Win *);
+OURS(MPIX_Win_create_dynamic_from_group, MPI_Group, const char *, MPI_Info, MPI_Errhandler,
      MPI_Win *);
-OURS(MPIX_Win_create_dynamic_from_group, MPI_Group, const char *, MPI_Info, MPI_Errhandler, MPI_Win *);
-OURS(MPIX_File_open_from_group, MPI_Group, const char *, const char *, int, MPI_Info, MPI_Errhandler, MPI_File *);
+OURS(MPIX_File_open_from_group, MPI_Group, const char *, const char *, int, MPI_Info,
+     MPI_Errhandler, MPI_File *);
 
-/* ---- SC4: the proposal ------------------------------------------------------------------------------------------- */
+/* ---- SC4: the proposal ----------------------------------------------------------------------- */
 
 VALUE(MPI_RC_NONE, 0);
 VALUE(MPI_RC_ADD, 1);
@@ -82,7 +89,7 @@ IS(MPI_Session_bcast_PSet_info, const char *, char *, int);
 IS(MPI_Session_Pset_IsProcessIncluded, const char *);
 IS(MPI_Session_Test_Exists, const char *, int *, MPI_Info *);
 
-/* ---- SC5: v2a ---------------------------------------------------------------------------------------------------- */
+/* ---- SC5: v2a -------------------------------------------------------------------------------- */
 
 VALUE(MPI_PSETOP_NULL, 0);
 VALUE(MPI_PSETOP_ADD, 1);
@@ -97,15 +104,18 @@ VALUE(MPI_PSETOP_INTERSECTION, 9);
 VALUE(MPI_PSETOP_SPLIT, 10);
 
 IS(MPI_Session_dyn_v2a_psetop, MPI_Session, int *, char **, int, char ***, int *, MPI_Info);
-IS(MPI_Session_dyn_v2a_psetop_nb, MPI_Session, int *, char **, int, char ***, int *, MPI_Info, MPI_Request *);
+IS(MPI_Session_dyn_v2a_psetop_nb, MPI_Session, int *, char **, int, char ***, int *, MPI_Info,
+   MPI_Request *);
 IS(MPI_Session_dyn_v2a_query_psetop, MPI_Session, char *, char *, int *, char ***, int *);
-IS(MPI_Session_dyn_v2a_query_psetop_nb, MPI_Session, char *, char *, int *, char ***, int *, MPI_Request *);
+IS(MPI_Session_dyn_v2a_query_psetop_nb, MPI_Session, char *, char *, int *, char ***, int *,
+   MPI_Request *);
 IS(MPI_Session_dyn_finalize_psetop, MPI_Session, char *);
 IS(MPI_Session_get_pset_data, MPI_Session, char *, char *, char **, int, int, MPI_Info *);
-IS(MPI_Session_get_pset_data_nb, MPI_Session, char *, char *, char **, int, int, MPI_Info *, MPI_Request *);
+IS(MPI_Session_get_pset_data_nb, MPI_Session, char *, char *, char **, int, int, MPI_Info *,
+   MPI_Request *);
 IS(MPI_Session_set_pset_data, MPI_Session, const char *, MPI_Info);
 
-/* ---- dynamic process management ---------------------------------------------------------------------------------- */
+/* ---- dynamic process management -------------------------------------------------------------- */
 
 VALUE(MPIX_SOFT, 0);
 VALUE(MPIX_HARD, 1);
@@ -116,7 +126,8 @@ VALUE(MPIX_STAGE_EXITED, 3);
 VALUE(MPIX_PROC_RUNNING, -1);
 
 OURS(MPIX_Comm_modify, MPI_Comm, int, MPI_Comm *);
-OURS(MPIX_Spawn, MPI_Comm, int, const char *, int, texts, const char *, char *const *, int, MPI_Comm *);
+OURS(MPIX_Spawn, MPI_Comm, int, const char *, int, texts, const char *, char *const *, int,
+     MPI_Comm *);
 OURS(MPIX_Client_connect, MPI_Comm, const char *, MPI_Comm *);
 OURS(MPIX_Server_connect, MPI_Comm, const char *, MPI_Comm *);
 OURS(MPIX_Iallocate, int, const char *, texts, const char *, texts, int, MPI_Request *);
@@ -173,7 +184,8 @@ ALSO_VALUE(PROC_RUNNING);
 /* The new classes, each of its own. */
 static void check_classes(void)
 {
-    const int classes[] = { MPIX_ERR_INVALID_SIGNAL, MPIX_ERR_ALLOCATE, MPIX_ERR_KEY, MPIX_ERR_EAGAIN };
+    const int classes[] =
+        { MPIX_ERR_INVALID_SIGNAL, MPIX_ERR_ALLOCATE, MPIX_ERR_KEY, MPIX_ERR_EAGAIN };
 
     for (int i = 0; i < 4; i++) {
         int class;
@@ -188,7 +200,8 @@ int main(int argc, char **argv)
 {
     ET_MPI(MPI_Init(&argc, &argv));
     check_classes();
-    ET_CHECK(!strcmp(MPIX_ANYWHERE, "*") && !strcmp(MPI_ANYWHERE, "*") && !strcmp(MPE_ANYWHERE, "*"), "anywhere");
+    ET_CHECK(!strcmp(MPIX_ANYWHERE, "*") && !strcmp(MPI_ANYWHERE, "*") &&
+             !strcmp(MPE_ANYWHERE, "*"), "anywhere");
     ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL && MPI_COMM_PARENT == MPIX_Comm_parent() &&
              MPE_COMM_PARENT == PMPIX_Comm_parent(), "a parent");
     et_log("PASS contract");

@@ -1,9 +1,9 @@
 /*
- * adapt_boxes.h: fields of one to three dimensions in both orders, with ghost layers, longer strides,
- * nodes along some axes, elements with gaps, one box for each process or several, moved in one call in
- * each window.  Every value encodes its position; what goes over the wire (MPI_Isend is wrapped) is what no
- * receiver had before.  Wrong use is refused on all processes and moves nothing.  SPEC-epop V1, F1, F3,
- * F4.  --axes 1, 2, 3.  --tiles 1: several boxes for a process.
+ * adapt_boxes.h: fields of one to three dimensions in both orders, with ghost layers, longer
+ * strides, nodes along some axes, elements with gaps, one box for each process or several, moved in
+ * one call in each window.  Every value encodes its position; what goes over the wire (MPI_Isend is
+ * wrapped) is what no receiver had before.  Wrong use is refused on all processes and moves
+ * nothing.  SPEC-epop V1, F1, F3, F4.  --axes 1, 2, 3.  --tiles 1: several boxes for a process.
  */
 
 #include "elastic_test.h"
@@ -40,7 +40,7 @@ static int boxes(int rank, int size, int max, MPIX_Box found[], void *state)
     return count;
 }
 
-/* ---- what a part holds ------------------------------------------------------------------------ */
+/* ---- what a part holds ----------------------------------------------------------------------- */
 
 static size_t bytes_of(int f)
 {
@@ -61,8 +61,8 @@ static double *at(int f, void *part, const MPIX_Box *box, const int64_t position
 
 static double value_of(int f, const int64_t position[3])
 {
-    return (double) (f + 1) + 10 * (double) (position[0] + 100) + 1e4 * (double) (position[1] + 100) +
-        1e7 * (double) (position[2] + 100);
+    return (double) (f + 1) + 10 * (double) (position[0] + 100) + 1e4 *
+        (double) (position[1] + 100) + 1e7 * (double) (position[2] + 100);
 }
 
 static int64_t visit(int f, int k, const MPIX_Box *box, void (*what) (int, int, const MPIX_Box *,
@@ -73,8 +73,10 @@ static int64_t visit(int f, int k, const MPIX_Box *box, void (*what) (int, int, 
     if (box->low[0] == box->high[0] || box->low[1] == box->high[1] || box->low[2] == box->high[2])
         return 0;
     for (position[0] = box->low[0]; position[0] < box->high[0] + fields[f].nodes[0]; position[0]++)
-        for (position[1] = box->low[1]; position[1] < box->high[1] + fields[f].nodes[1]; position[1]++)
-            for (position[2] = box->low[2]; position[2] < box->high[2] + fields[f].nodes[2]; position[2]++) {
+        for (position[1] = box->low[1]; position[1] < box->high[1] + fields[f].nodes[1];
+             position[1]++)
+            for (position[2] = box->low[2]; position[2] < box->high[2] + fields[f].nodes[2];
+                 position[2]++) {
                 what(f, k, box, position);
                 count++;
             }
@@ -143,7 +145,7 @@ static void fill(void)
         }
 }
 
-/* ---- volume ----------------------------------------------------------------------------------- */
+/* ---- volume ---------------------------------------------------------------------------------- */
 
 static int64_t wanted_of(int f, const epop_window_t *window)
 {
@@ -161,9 +163,12 @@ static int64_t wanted_of(int f, const epop_window_t *window)
         int empty = 0;
         for (int axis = 0; axis < 3; axis++)
             empty |= coming[k].low[axis] == coming[k].high[axis];
-        for (position[0] = coming[k].low[0]; !empty && position[0] < coming[k].high[0] + nodes[0]; position[0]++)
-            for (position[1] = coming[k].low[1]; position[1] < coming[k].high[1] + nodes[1]; position[1]++)
-                for (position[2] = coming[k].low[2]; position[2] < coming[k].high[2] + nodes[2]; position[2]++) {
+        for (position[0] = coming[k].low[0]; !empty && position[0] < coming[k].high[0] + nodes[0];
+             position[0]++)
+            for (position[1] = coming[k].low[1]; position[1] < coming[k].high[1] + nodes[1];
+                 position[1]++)
+                for (position[2] = coming[k].low[2]; position[2] < coming[k].high[2] + nodes[2];
+                     position[2]++) {
                     int has = 0;
                     for (int b = 0; b < old; b++) {
                         int in = 1;
@@ -193,7 +198,7 @@ static void check_volume(const epop_window_t *window)
     ET_MPI(MPI_Comm_free(&all));
 }
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int overlapping(int rank, int size, int max, MPIX_Box found[], void *state)
 {
@@ -213,8 +218,9 @@ static int without_cells(int rank, int size, int max, MPIX_Box found[], void *st
 
 static void refuse(int code, const char *word)
 {
-    ET_CHECK(code == MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), word), "%d, '%s' in: %s", code,
-             word, MPIX_Adapt_data_message());
+    ET_CHECK(code == MPI_ERR_ARG &&
+             strstr(MPIX_Adapt_data_message(), word), "%d, '%s' in: %s", code, word,
+             MPIX_Adapt_data_message());
 }
 
 static void try_errors(const epop_window_t *window)
@@ -223,8 +229,10 @@ static void try_errors(const epop_window_t *window)
 
     refuse(MPIX_Adapt_boxes_move(window, 4, boxes, &domain, FIELDS, fields), "axes");
     if (window->old_size > 1 && window->new_size > 1)
-        refuse(MPIX_Adapt_boxes_move(window, axes, overlapping, &domain, FIELDS, fields), "overlap");
-    refuse(MPIX_Adapt_boxes_move(window, axes, without_cells, NULL, 1, fields), "none of them has a cell");
+        refuse(MPIX_Adapt_boxes_move(window, axes, overlapping, &domain, FIELDS, fields),
+               "overlap");
+    refuse(MPIX_Adapt_boxes_move(window, axes, without_cells, NULL, 1, fields),
+           "none of them has a cell");
     other.ghost[0] = -1;
     refuse(MPIX_Adapt_boxes_move(window, axes, boxes, &domain, 1, &other), "ghost");
     other = fields[0];

@@ -1,8 +1,8 @@
 /*
- * elastic.hpp: environment, loop, window, layouts and data, in each window all arrays at once or one
- * by one.  Every element encodes its number.  An error throws on all processes, the program's error
- * handlers stay, and the window goes on.  SPEC-epop D4, D5, D6, X1, F1, F3.
- * Arguments: the number of adaptations.
+ * elastic.hpp: environment, loop, window, layouts and data, in each window all arrays at once or
+ * one by one.  Every element encodes its number.  An error throws on all processes, the program's
+ * error handlers stay, and the window goes on.  SPEC-epop D4, D5, D6, X1, F1, F3.  Arguments: the
+ * number of adaptations.
  */
 
 #include <elastic.hpp>

@@ -1,9 +1,8 @@
 /*
- * elastic.hpp: fields on boxes, one for each rank or several tiles, with ghost layers and values on the
- * sides of cells; items in one vector of structs and in two vectors side by side.  Every value encodes its
- * place, every item its number.  An error throws on all processes, moves nothing, and the window
- * goes on.  SPEC-epop D4, V1, F1, F3.
- * Arguments: the number of adaptations.
+ * elastic.hpp: fields on boxes, one for each rank or several tiles, with ghost layers and values on
+ * the sides of cells; items in one vector of structs and in two vectors side by side.  Every value
+ * encodes its place, every item its number.  An error throws on all processes, moves nothing, and
+ * the window goes on.  SPEC-epop D4, V1, F1, F3.  Arguments: the number of adaptations.
  */
 
 #include <elastic.hpp>
@@ -74,8 +73,8 @@ std::size_t capacity(const elastic::box &box, const elastic::field_shape &shape)
     return product;
 }
 
-const elastic::field_shape CELLS = {.ghost = {1, 2}, .nodes = {}}, SIDES = {.ghost = {}, .nodes = {1, 0}},
-                           PLAIN = {};
+const elastic::field_shape CELLS = {.ghost = {1, 2}, .nodes = {}},
+                           SIDES = {.ghost = {}, .nodes = {1, 0}}, PLAIN = {};
 
 struct State {
     int epoch = 0;
@@ -130,7 +129,8 @@ void State::check(int rank, int size)
     CHECK(tiles.size() == mine.size());
     for (std::size_t k = 0; k < mine.size(); k++) {
         CHECK(tiles[k].size() == capacity(mine[k], PLAIN));
-        visit(mine[k], PLAIN, [&](auto i, auto j, auto at) { CHECK(tiles[k][at] == int(value(i, j))); });
+        visit(mine[k], PLAIN,
+              [&](auto i, auto j, auto at) { CHECK(tiles[k][at] == int(value(i, j))); });
     }
     double sum = 0;
     MPI_Allreduce(windows.data(), &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -142,8 +142,9 @@ void State::check(int rank, int size)
     CHECK(particles.size() == expected && x.size() == expected && n.size() == expected);
     for (std::size_t i = 0; i < expected; i++) {
         const Particle &it = particles[i], right = particle(it.number);
-        CHECK(home(it.number, size) == rank && it.kind == right.kind && it.position[0] == right.position[0] &&
-              it.position[1] == right.position[1] && !seen[std::size_t(it.number)]);
+        CHECK(home(it.number, size) == rank && it.kind == right.kind &&
+              it.position[0] == right.position[0] && it.position[1] == right.position[1] &&
+              !seen[std::size_t(it.number)]);
         CHECK(home(n[i], size) == rank && x[i] == 0.25 * n[i] && !seen_apart[std::size_t(n[i])]);
         seen[std::size_t(it.number)] = seen_apart[std::size_t(n[i])] = true;
     }
@@ -173,7 +174,8 @@ void State::try_errors(elastic::window &window)
 
     bad.add("cells", cells, CELLS);
     bad.add("wrong", wrong);
-    expect_error([&] { bad.move(window); }, "elastic::boxes::move: field 'wrong': part 0, of box [0, ");
+    expect_error([&] { bad.move(window); },
+                 "elastic::boxes::move: field 'wrong': part 0, of box [0, ");
     expect_error([&] { bad.move(window); }, " elements, needed with nodes and ghost layers are ");
     expect_error([&] { gaps.move(window); }, "nothing has moved");
     if (window.old_rank() == 0)

@@ -1,8 +1,7 @@
 /*
- * elastic_mesh.hpp: a graph whose partition depends on the number of processes moves with its lists, and ghosts are
- * numbered anew; each process computes the whole problem alone and compares.  An error throws on all processes.
- * SPEC-epop D4, V1.
- * Arguments: the number of adaptations.
+ * elastic_mesh.hpp: a graph whose partition depends on the number of processes moves with its
+ * lists, and ghosts are numbered anew; each process computes the whole problem alone and compares.
+ * An error throws on all processes.  SPEC-epop D4, V1.  Arguments: the number of adaptations.
  */
 
 #include <elastic_mesh.hpp>
@@ -100,7 +99,8 @@ struct State {
         for (int k = 0; k < steps; k++)
             step_whole();
         for (std::size_t i = 0; i < global.size(); i++) {
-            CHECK(home(global[i], size) == rank && (epoch == 0 || i == 0 || global[i - 1] < global[i]));
+            CHECK(home(global[i], size) == rank &&
+                  (epoch == 0 || i == 0 || global[i - 1] < global[i]));
             CHECK(x[i] == whole[std::size_t(global[i])]);
         }
         MPI_Allreduce(MPI_IN_PLACE, &rows, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
@@ -139,7 +139,8 @@ void try_errors()
         elastic::ghosts wrong(MPI_COMM_WORLD, mine, names);
         CHECK(!"an unknown row is taken");
     } catch (const elastic::error &failure) {
-        CHECK(failure.error_class() == MPI_ERR_ARG && std::string(failure.what()).find("row 99") != std::string::npos);
+        CHECK(failure.error_class() == MPI_ERR_ARG &&
+              std::string(failure.what()).find("row 99") != std::string::npos);
     }
     CHECK(names[1] == 99);
 }

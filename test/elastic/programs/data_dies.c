@@ -1,6 +1,6 @@
 /*
- * F2: the highest process of the new world is killed while its array moves: after the agreement, before
- * its wait.  The job ends with a report, as for any death in a window.
+ * F2: the highest process of the new world is killed while its array moves: after the agreement,
+ * before its wait.  The job ends with a report, as for any death in a window.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,8 @@
 /*
- * adapt_data.h, adapt_boxes.h, adapt_items.h: processes that do not mean the same, or that are in different
- * calls, get MPI_ERR_ARG all together, with a message that has both sides.  Nothing has moved; the next try
- * works.  Wrong arguments of one process are an error of all.  SPEC-epop D3, F1.
+ * adapt_data.h, adapt_boxes.h, adapt_items.h: processes that do not mean the same, or that are in
+ * different calls, get MPI_ERR_ARG all together, with a message that has both sides.  Nothing has
+ * moved; the next try works.  Wrong arguments of one process are an error of all.  SPEC-epop D3,
+ * F1.
  */
 
 #include "elastic_test.h"
@@ -103,8 +104,8 @@ static void refuse_cells(int64_t theirs)
     const int boxes_code = move_boxes(0);
     const char *message = MPIX_Adapt_data_message();
     ET_CHECK(boxes_code == MPI_ERR_ARG && strstr(message, "processes differ in the boxes: rank ") &&
-             strstr(message, " on old rank 0") && strstr(message, " has [0, "), "%d: %s", boxes_code,
-             message);
+             strstr(message, " on old rank 0") &&
+             strstr(message, " has [0, "), "%d: %s", boxes_code, message);
     const int user_code = MPIX_Adapt_data_move(data, &window_now);
     message = MPIX_Adapt_data_message();
     ET_CHECK(user_code == MPI_ERR_ARG && strstr(message, "differ in the layout of array 'v'") &&
@@ -131,8 +132,8 @@ static void refuse_calls(epop_window_t *window)
     /* two sets, in another order */
     ET_MPI(MPIX_Adapt_data_create(&other));
     ET_MPI(MPIX_Adapt_data_share(other, "step", sums, 1, MPI_DOUBLE, NULL));
-    REFUSED(MPIX_Adapt_data_move(differs ? other : data, window), "array 0", "'step' is a shared variable",
-            "'v' is user");
+    REFUSED(MPIX_Adapt_data_move(differs ? other : data, window), "array 0",
+            "'step' is a shared variable", "'v' is user");
     ET_MPI(MPIX_Adapt_data_free(&other));
 }
 
@@ -161,7 +162,8 @@ static void window(void)
 {
     const int joins = et.status == MPI_ADAPT_STATUS_JOINING;
 
-    ET_CHECK(MPIX_Adapt_window_fill(MPI_COMM_WORLD, et.inter, et.next, joins ? MPI_ADAPT_STATUS_LEAVING :
+    ET_CHECK(MPIX_Adapt_window_fill(MPI_COMM_WORLD, et.inter, et.next,
+                                    joins ? MPI_ADAPT_STATUS_LEAVING :
                                     MPI_ADAPT_STATUS_JOINING, &window_now) == MPI_ERR_ARG &&
              strstr(MPIX_Adapt_data_message(), "for this process it is MPI_ADAPT_STATUS_"), "%s",
              MPIX_Adapt_data_message());
@@ -195,7 +197,8 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (et.status == MPI_ADAPT_STATUS_NEW) {
-        const int64_t first = begin_of(et.rank, et.size), count = begin_of(et.rank + 1, et.size) - first;
+        const int64_t first = begin_of(et.rank, et.size), count =
+            begin_of(et.rank + 1, et.size) - first;
         u = malloc((size_t) count * sizeof(double));
         v = malloc((size_t) count * sizeof(double));
         for (int64_t k = 0; k < count; k++)

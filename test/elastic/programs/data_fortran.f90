@@ -1,9 +1,9 @@
-! The Fortran module adapt_data: allocatable arrays of all types and ranks, with ghost slices, bounds
-! other than 1 and global bounds, moved in each window at once or started and waited for in another
-! order.  Every element encodes its position.  Joining processes have nothing allocated and learn the
-! slices' shape; wrong use is refused on all processes and moves nothing.  Items go to the process that
-! each is destined for, arrays of them side by side.  SPEC-epop D1 to D4, D6, X1, F3, F4.  Arguments: the number of
-! adaptations; "grid" if all sizes are squares.
+! The Fortran module adapt_data: allocatable arrays of all types and ranks, with ghost slices,
+! bounds other than 1 and global bounds, moved in each window at once or started and waited for in
+! another order.  Every element encodes its position.  Joining processes have nothing allocated and
+! learn the slices' shape; wrong use is refused on all processes and moves nothing.  Items go to the
+! process that each is destined for, arrays of them side by side.  SPEC-epop D1 to D4, D6, X1, F3,
+! F4.  Arguments: the number of adaptations; "grid" if all sizes are squares.
 program elastic
   use mpi_f08
   use adapt_data
@@ -203,14 +203,16 @@ contains
     logical :: seen(items)
 
     seen = .false.
-    call check(all(home(item, nprocs) == rank) .and. all(item > 0 .and. item <= items), 'whose items')
+    call check(all(home(item, nprocs) == rank) &
+        .and. all(item > 0 .and. item <= items), 'whose items')
     do i = 1, size(item)
       call check(.not. seen(item(i)), 'an item twice')
       seen(item(i)) = .true.
       call check(all(position(:, i - 1) == item(i) * [1, 2, 3]), 'place')
     end do
     call check(size(item) == count(home([(i, i = 1, items)], nprocs) == rank), 'an item is missing')
-    call check(lbound(item, 1) == 1 .and. lbound(position, 1) == 0 .and. size(position, 2) == size(item) .and. &
+    call check(lbound(item, 1) == 1 .and. lbound(position, 1) == 0 &
+               .and. size(position, 2) == size(item) .and. &
                (size(item) == 0 .or. lbound(position, 2) == 0), 'bounds of items')
     call check(size(tag) == merge(items, 0, rank == nprocs - 1), 'who has the tags')
     if (size(tag) > 0) call check(lbound(tag, 1) == 5, 'bounds of tags')
@@ -247,7 +249,8 @@ contains
     if (allocated(tag)) tags_to = spread(window%new_size - 1, 1, size(tag))
     call adapt_move_items(window, 'tag', tag, tags_to)
     if (window%status == MPI_ADAPT_STATUS_LEAVING) &
-      call check(.not. (allocated(item) .or. allocated(position) .or. allocated(tag)), 'a leaving process has items')
+      call check(.not. (allocated(item) .or. allocated(position) .or. allocated(tag)), &
+      'a leaving process has items')
   end subroutine move_items
 
   ! Every third slice is another rank's.
@@ -282,7 +285,8 @@ contains
     integer, allocatable :: mine(:)
 
     call adapt_range(adapt_block(n), rank, nprocs, first, end)
-    allocate (field(0:4, first - 1:end + 1), numbers(7:7 + end - first), nothing(0, end - first + 1))
+    allocate (field(0:4, first - 1:end + 1), numbers(7:7 + end - first), &
+        nothing(0, end - first + 1))
     field = -1
     do i = first, end
       field(:, i) = [(value(i, j), j = 0, 4)]
@@ -341,8 +345,8 @@ contains
     call check(adapt_rank(of_numbers, adapt_position(of_numbers, rank)) == rank, 'place')
     call adapt_range(adapt_block(few), rank, nprocs, first, end)
     call check(allocated(few_numbers), 'few, allocated')
-    call check(size(few_numbers) == end - first + 1 .and. all(few_numbers == [(i, i = first, end)]), &
-               'few')
+    call check(size(few_numbers) == end - first + 1 &
+               .and. all(few_numbers == [(i, i = first, end)]), 'few')
     mine = mine_of(3)
     call check(all(lbound(brick) == [1, -1, 1]) .and. all(shape(brick) == [2, 3, size(mine)]), &
                'bounds of brick')
@@ -350,8 +354,8 @@ contains
                'bounds of waves')
     do i = 1, size(mine)
       do k = -1, 1
-        call check(all(brick(:, k, i) == real([value(mine(i), k), value(mine(i), k + 10)], real32)), &
-                   'brick')
+        call check(all(brick(:, k, i) == real([value(mine(i), k), value(mine(i), k + 10)], &
+                   real32)), 'brick')
       end do
       call check(all(waves(:, i) == cmplx(mine(i), [1, 2, 3], real32)), 'waves')
     end do
@@ -446,7 +450,8 @@ contains
     integer :: total, ierror
 
     call adapt_window_open(status, window)
-    call check(window%status == status .and. window%new_size == window%staying + window%joining .and. &
+    call check(window%status == status &
+               .and. window%new_size == window%staying + window%joining .and. &
                size(window%new_rank_of) == window%old_size, 'window')
     call check(count(window%new_rank_of == -1) == window%leaving, 'new ranks')
     call MPI_Bcast(epoch, 1, MPI_INTEGER, 0, MPI_Comm(window%all))
@@ -476,7 +481,8 @@ contains
     call adapt_move_box(window, 'faces', faces, boxes_3, nodes=[0, 1, 0], ghost=[0, 1, 0])
     call move_items(window)
     if (window%status == MPI_ADAPT_STATUS_LEAVING) then
-      call check(.not. (allocated(field) .or. allocated(wide) .or. allocated(cells)), 'a leaving process has parts')
+      call check(.not. (allocated(field) .or. allocated(wide) .or. allocated(cells)), &
+          'a leaving process has parts')
       call destroy()
     end if
     call adapt_window_close(window)

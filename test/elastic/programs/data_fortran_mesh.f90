@@ -1,6 +1,7 @@
-! The Fortran module adapt_data: rows of a graph with an irregular partition, ghosts, and items in cells with gaps.
-! Each process also computes the whole problem alone and compares bit by bit; indices are of 4 and of 8 bytes.  What
-! does not fit is refused on all processes.  SPEC-epop D4, V1, F1.  Argument: the number of adaptations.
+! The Fortran module adapt_data: rows of a graph with an irregular partition, ghosts, and items in
+! cells with gaps.  Each process also computes the whole problem alone and compares bit by bit;
+! indices are of 4 and of 8 bytes.  What does not fit is refused on all processes.  SPEC-epop D4,
+! V1, F1.  Argument: the number of adaptations.
 module graph
   use, intrinsic :: iso_fortran_env, only: int32, int64, real64
   implicit none
@@ -142,8 +143,10 @@ contains
     end do
     global_4 = int(global, int32)
     first_4 = int(first, int32)
-    label = reshape([(real(global(i), real64), -real(global(i), real64), i=1, size(global))], [2, size(global)])
-    pairs = reshape([(cmplx(value(i), 0, real64), cmplx(0, value(i), real64), i=1, size(value))], [1, 2, size(value)])
+    label = reshape([(real(global(i), real64), -real(global(i), real64), i=1, size(global))], &
+        [2, size(global)])
+    pairs = reshape([(cmplx(value(i), 0, real64), cmplx(0, value(i), real64), i=1, size(value))], &
+        [1, 2, size(value)])
   end subroutine make_rows
 
   subroutine check_rows()
@@ -177,7 +180,8 @@ contains
       number_at = global(local)
     else
       number_at = halo%global(local - size(global))
-      call check(halo%owner(local - size(global)) == partition(vertex_of(number_at), nprocs), 'the owner of a ghost')
+      call check(halo%owner(local - size(global)) == partition(vertex_of(number_at), nprocs), &
+          'the owner of a ghost')
     end if
   end function number_at
 
@@ -232,7 +236,8 @@ contains
 
     call make_cells()
     do number = 1, atoms
-      if (owner_of(number, nprocs) == rank) call put(number, real([number, -number, 0_int64], real64))
+      if (owner_of(number, nprocs) == rank) &
+          call put(number, real([number, -number, 0_int64], real64))
     end do
   end subroutine make_atoms
 
@@ -242,7 +247,8 @@ contains
     do cell = 1, size(in_cell)
       do j = 1, in_cell(cell)
         call check(owner_of(atom(j, cell), nprocs) == rank, 'an atom is elsewhere')
-        call check(all(position(:, j, cell) == [1, -1, 0] * real(atom(j, cell), real64)), 'position')
+        call check(all(position(:, j, cell) == [1, -1, 0] * real(atom(j, cell), real64)), &
+            'position')
       end do
     end do
     total = sum(in_cell)
@@ -263,7 +269,8 @@ contains
       destination = -7
       do cell = 1, size(in_cell)
         do j = 1, in_cell(cell)
-          if (position(3, j, cell) /= -2) destination(j, cell) = owner_of(atom(j, cell), window%new_size)
+          if (position(3, j, cell) /= -2) destination(j, cell) &
+              = owner_of(atom(j, cell), window%new_size)
         end do
       end do
     end if
@@ -288,7 +295,8 @@ contains
     type(adapt_rows) :: rows
     integer :: code
 
-    call adapt_move_rows(rows, window, destination + merge(window%new_size, 0, window%old_rank == 0), global, first, &
+    call adapt_move_rows(rows, window, &
+        destination + merge(window%new_size, 0, window%old_rank == 0), global, first, &
                          ierror=code)
     call refuse(code, 'adapt_move_rows: the destination of a row is no rank')
     if (window%old_rank == 0) first(1) = 2
@@ -300,7 +308,8 @@ contains
     else
       call adapt_move_rows(rows, window, destination, global, first, ierror=code)
     end if
-    call refuse(code, 'processes differ in their rows: integers of 8 bytes, first is absent on old rank 0')
+    call refuse(code, &
+        'processes differ in their rows: integers of 8 bytes, first is absent on old rank 0')
     if (window%old_rank == 0) then
       call adapt_move_cells(moved, window, in_cell, reshape([0], [1, 1]), atom, ierror=code)
     else

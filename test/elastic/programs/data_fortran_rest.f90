@@ -1,6 +1,7 @@
-! The Fortran module adapt_data beside arrays: adapt_window_probe, variables of any type and rank that
-! joining processes get, sums that stay what they are, a file that goes on where its writer left.  What does
-! not fit is refused on all processes.  SPEC-epop D4, F3.  Argument: the number of adaptations.
+! The Fortran module adapt_data beside arrays: adapt_window_probe, variables of any type and rank
+! that joining processes get, sums that stay what they are, a file that goes on where its writer
+! left.  What does not fit is refused on all processes.  SPEC-epop D4, F3.  Argument: the number of
+! adaptations.
 module state
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -17,7 +18,8 @@ program elastic
   use state
   use, intrinsic :: iso_fortran_env, only: int64
   implicit none
-  integer :: log_unit = -1                ! each process has a number of its own, where it has the file
+  ! each process has a number of its own, where it has the file
+  integer :: log_unit = -1
   character(len=*), parameter :: log_name = 'rest.log'
   type(settings) :: shared
   integer :: table(2, 3) = 0
@@ -92,7 +94,8 @@ contains
 
     call query_layouts()
     call check(rank == new_rank .and. nprocs == new_size, 'after has the new rank and size')
-    call check(shared%tolerance == 0.125_real64 .and. shared%word == 'words' .and. flag, 'variables')
+    call check(shared%tolerance == 0.125_real64 .and. shared%word == 'words' &
+        .and. flag, 'variables')
     call check(all(table == reshape([1, 2, 3, 4, 5, 6], [2, 3])), 'table')
     if (rank == nprocs - 1) counted = counted + [1, 10]
     call MPI_Allreduce(counted, sums, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)

@@ -1,12 +1,14 @@
-! The Fortran module adapt_data: tiles that move in place, of all types and of one to three dimensions, with bounds that
-! number the cells through the domain and with bounds of each tile's own.  What does not fit is refused on all
-! processes, and the old tiles have their fields again.  SPEC-epop D4, V1, F1.  Argument: the number of adaptations.
+! The Fortran module adapt_data: tiles that move in place, of all types and of one to three
+! dimensions, with bounds that number the cells through the domain and with bounds of each tile's
+! own.  What does not fit is refused on all processes, and the old tiles have their fields again.
+! SPEC-epop D4, V1, F1.  Argument: the number of adaptations.
 module plane
   use mpi_f08
   use adapt_data
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   implicit none
-  integer, parameter :: nx = 29, ny = 7, nz = 3, each = 2       ! tiles of each process, cut along the first axis
+  ! tiles of each process, cut along the first axis
+  integer, parameter :: nx = 29, ny = 7, nz = 3, each = 2
 
   type :: tile_type
     integer :: low(3), high(3)
@@ -107,7 +109,8 @@ contains
     type(adapt_fields), intent(inout) :: fields
     integer, intent(in) :: tile
 
-    call adapt_tile_field(fields, 'u', tiles(tile)%u, nodes=[1, 0], ghost=[1, merge(1, 2, wrong == 1)])
+    call adapt_tile_field(fields, 'u', tiles(tile)%u, nodes=[1, 0], &
+        ghost=[1, merge(1, 2, wrong == 1)])
     if (wrong == 2) call adapt_field(fields, 'any', tiles(tile)%p)
     if (wrong /= 3 .or. tile == 1) call adapt_tile_field(fields, 'p', tiles(tile)%p)
     if (wrong == 4) call adapt_tile_field(fields, 'own', tiles(tile)%own)
@@ -248,12 +251,14 @@ contains
     call adapt_share(window, epoch)
     call try_errors(window)
     call adapt_move_tiles(window, each, list_2, keep_others)
-    call check(window%new_rank >= 0 .or. .not. allocated(tiles(1)%u), 'a leaving process has a field')
+    call check(window%new_rank >= 0 &
+        .or. .not. allocated(tiles(1)%u), 'a leaving process has a field')
     call adapt_move_tiles(window, each, list_1, keep_others)
     call adapt_move_tiles(window, each, list_3, keep_others, tile=cells)
     if (window%new_rank >= 0) return
     do t = 1, each
-      call check(.not. allocated(tiles(t)%line) .and. .not. allocated(tiles(t)%fine), 'a leaving process has fields')
+      call check(.not. allocated(tiles(t)%line) &
+          .and. .not. allocated(tiles(t)%fine), 'a leaving process has fields')
     end do
   end subroutine moves
 
@@ -312,7 +317,8 @@ contains
     call adapt_move_tiles(window, each, list_2, keep_others, ierror=code)
     call refused(code, "field 'own' begins at 1 along axis 1", window)
     wrong = 0
-    call adapt_move_tiles(window, each, list_3, keep_others, ierror=code)       ! numbered from 1 in each
+    ! numbered from 1 in each
+    call adapt_move_tiles(window, each, list_3, keep_others, ierror=code)
     call refused(code, 'overlap', window)
     call adapt_move_tiles(window, each, list_3, keep_others, same_cells, code)
     call refused(code, 'overlap', window)

@@ -1,8 +1,9 @@
 /*
- * An array, a field and items that lie in the memory of a GPU are refused on all processes, with the reason; nothing
- * has moved.  There is no GPU here: libcuda.so.1 in the working directory is a stand-in whose device is a part of this
- * process' memory (standin/libcuda.c), loaded as programs load the driver.  Managed memory moves.
- * --hip VERSION: libamdhip64.so instead.  --ze 1: libze_loader.so.1, of Level Zero.
+ * An array, a field and items that lie in the memory of a GPU are refused on all processes, with
+ * the reason; nothing has moved.  There is no GPU here: libcuda.so.1 in the working directory is a
+ * stand-in whose device is a part of this process' memory (standin/libcuda.c), loaded as programs
+ * load the driver.  Managed memory moves.  --hip VERSION: libamdhip64.so instead.  --ze 1:
+ * libze_loader.so.1, of Level Zero.
  */
 
 #ifndef _GNU_SOURCE
@@ -52,16 +53,18 @@ static void set_values(double *to)
 static void expect_refusal(int error, const char *object)
 {
     ET_CHECK(error == MPI_ERR_ARG, "%s: %d", object, error);
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "memory of a GPU") && strstr(MPIX_Adapt_data_message(), object),
-             "%s", MPIX_Adapt_data_message());
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "memory of a GPU") &&
+             strstr(MPIX_Adapt_data_message(), object), "%s", MPIX_Adapt_data_message());
 }
 
 static void window(void)
 {
-    const MPIX_Field described = {.name = "boxed",.element = MPI_DOUBLE,.parts = (void **) &box_field };
+    const MPIX_Field described = {.name = "boxed",.element = MPI_DOUBLE,
+                                  .parts = (void **) &box_field };
     const int is_old = et.status != MPI_ADAPT_STATUS_JOINING;
     double *const host = field, *const host_box = box_field;
-    double *device = is_old && et.rank == 0 ? (double *) standin(ELEMENTS * sizeof(double), 0) : NULL;
+    double *device = is_old &&
+        et.rank == 0 ? (double *) standin(ELEMENTS * sizeof(double), 0) : NULL;
     epop_window_t w;
     int64_t count = device ? 3 : 0;
     double *items = device;
@@ -74,8 +77,10 @@ static void window(void)
     const MPIX_Column column = {.base = &items,.element = MPI_DOUBLE };
     expect_refusal(MPIX_Adapt_data_move(data, &w), "field");
     expect_refusal(MPIX_Adapt_boxes_move(&w, 1, one_box, NULL, 1, &described), "boxed");
-    expect_refusal(MPIX_Adapt_items_move(&w, &count, destination, 1, &column, NULL, NULL), "MPIX_Adapt_items_move");
-    ET_CHECK(!device || (field == device && box_field == device && count == 3), "something has moved");
+    expect_refusal(MPIX_Adapt_items_move(&w, &count, destination, 1, &column, NULL, NULL),
+                   "MPIX_Adapt_items_move");
+    ET_CHECK(!device ||
+             (field == device && box_field == device && count == 3), "something has moved");
     field = host;
     box_field = host_box;
     if (device) {       /* managed memory is the host's, too */
@@ -117,11 +122,13 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     load_driver((int) et_number(argc, argv, "hip", 0), (int) et_number(argc, argv, "ze", 0));
     ET_MPI(MPIX_Adapt_data_create(&data));
-    ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory, NULL));
+    ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory,
+                               NULL));
     if (et.status != MPI_ADAPT_STATUS_JOINING) {
         double all[ELEMENTS];
         set_values(all);
-        const int first = ELEMENTS * et.rank / et.size, mine = ELEMENTS * (et.rank + 1) / et.size - first;
+        const int first = ELEMENTS * et.rank / et.size, mine =
+            ELEMENTS * (et.rank + 1) / et.size - first;
         field = malloc((size_t) mine * sizeof(double));
         box_field = calloc((size_t) mine, sizeof(double));
         memcpy(field, all + first, (size_t) mine * sizeof(double));

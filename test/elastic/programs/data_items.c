@@ -1,8 +1,8 @@
 /*
- * adapt_items.h and MPIX_Adapt_data_share: particles as structs and as several arrays find their new
- * owners, each once and only if they must move (MPI_Isend is wrapped); shared variables reach joining
- * processes; the output file goes on where its writer left; sums stay what they were.  Wrong use is
- * refused on all processes and moves nothing.  SPEC-epop V1, F1, F3, F4.
+ * adapt_items.h and MPIX_Adapt_data_share: particles as structs and as several arrays find their
+ * new owners, each once and only if they must move (MPI_Isend is wrapped); shared variables reach
+ * joining processes; the output file goes on where its writer left; sums stay what they were.
+ * Wrong use is refused on all processes and moves nothing.  SPEC-epop V1, F1, F3, F4.
  */
 
 #include "elastic_test.h"
@@ -38,7 +38,8 @@ static int owner_of(int64_t number, int size)
 static struct particle particle_of(int64_t number)
 {
     return (struct particle) {
-        .kind = (char) ('a' + number % 26),.position = {(double) number, 0.5 * (double) number},.number =
+        .kind = (char) ('a' + number % 26),.position = {(double) number, 0.5 * (double) number},
+            .number =
             number
     };
 }
@@ -91,8 +92,9 @@ static void check_items(void)
 
     for (int64_t number = 0; number < ITEMS; number++)
         expected += owner_of(number, et.size) == et.rank;
-    ET_CHECK(particle_count == expected && column_count == expected, "%lld and %lld items, not %lld",
-             (long long) particle_count, (long long) column_count, (long long) expected);
+    ET_CHECK(particle_count == expected &&
+             column_count == expected, "%lld and %lld items, not %lld", (long long) particle_count,
+             (long long) column_count, (long long) expected);
     for (int64_t i = 0; i < particle_count; i++) {
         const struct particle *p = &particles[i], right = particle_of(p->number);
         ET_CHECK(owner_of(p->number, et.size) == et.rank && p->kind == right.kind &&
@@ -117,8 +119,9 @@ static int *destinations(const epop_window_t *window, int64_t *leave)
 
 static void refuse(int code, const char *word)
 {
-    ET_CHECK(code == MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), word), "%d, '%s' in: %s", code,
-             word, MPIX_Adapt_data_message());
+    ET_CHECK(code == MPI_ERR_ARG &&
+             strstr(MPIX_Adapt_data_message(), word), "%d, '%s' in: %s", code, word,
+             MPIX_Adapt_data_message());
 }
 
 static void move_items(const epop_window_t *window)
@@ -127,7 +130,8 @@ static void move_items(const epop_window_t *window)
     MPIX_Column two[] = { {columns_x, MPI_DOUBLE}, {columns_n, MPI_INT32_T} };
     const int64_t before = particle_count;
     int64_t leave, leave_columns = 0;
-    int *to = destinations(window, &leave), *to_columns = malloc((size_t) (before + 1) * sizeof(int));
+    int *to = destinations(window, &leave), *to_columns =
+        malloc((size_t) (before + 1) * sizeof(int));
 
     for (int64_t i = 0; i < column_count; i++) {
         to_columns[i] = owner_of(columns_n[i], window->new_size);
@@ -139,8 +143,8 @@ static void move_items(const epop_window_t *window)
                                  &particle_count), "nothing has moved");
     if (particle_count > 0)
         to[particle_count / 2] -= window->new_size;
-    refuse(MPIX_Adapt_items_move(window, &column_count, to_columns, window->old_rank == 0 ? 1 : 2, two,
-                                 append_columns, NULL), "differ");
+    refuse(MPIX_Adapt_items_move(window, &column_count, to_columns, window->old_rank == 0 ? 1 : 2,
+                                 two, append_columns, NULL), "differ");
     ET_CHECK(particle_count == before && column_count == before, "something has moved");
 
     bytes_sent = 0;
@@ -241,7 +245,8 @@ static void after(void)
 int main(int argc, char **argv)
 {
     const int lengths[] = { 1, 2, 1 };
-    const MPI_Aint positions[] = { offsetof(struct particle, kind), offsetof(struct particle, position),
+    const MPI_Aint positions[] =
+        { offsetof(struct particle, kind), offsetof(struct particle, position),
         offsetof(struct particle, number)
     };
     const MPI_Datatype types[] = { MPI_CHAR, MPI_DOUBLE, MPI_INT64_T };

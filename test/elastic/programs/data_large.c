@@ -1,7 +1,8 @@
 /*
- * adapt_data.h, adapt_boxes.h: what exceeds an int.  Elements are far apart in memory of which few pages are used, so
- * that the parts that move between two processes span more than 2^31 bytes; an array of one-byte elements that all lie
- * at one address has more than 2^31 of them.  SPEC-epop V1, V8.
+ * adapt_data.h, adapt_boxes.h: what exceeds an int.  Elements are far apart in memory of which few
+ * pages are used, so that the parts that move between two processes span more than 2^31 bytes; an
+ * array of one-byte elements that all lie at one address has more than 2^31 of them.  SPEC-epop V1,
+ * V8.
  */
 
 #include "elastic_test.h"
@@ -32,7 +33,8 @@ static MPIX_Box own_box(void)
 
 static double *cell(const MPIX_Box *box, int64_t i, int64_t j)
 {
-    return (double *) (cells + ((i - box->low[0]) * (box->high[1] - box->low[1]) + j - box->low[1]) * EXTENT);
+    return (double *) (cells + ((i - box->low[0]) * (box->high[1] - box->low[1]) + j -
+                                box->low[1]) * EXTENT);
 }
 
 static void add_all(void)
@@ -53,7 +55,8 @@ static void add_all(void)
 
 static void make_all(void)
 {
-    const int64_t first = first_of(et.rank, et.size), count = first_of(et.rank + 1, et.size) - first;
+    const int64_t first = first_of(et.rank, et.size), count =
+        first_of(et.rank + 1, et.size) - first;
     const MPIX_Box box = own_box();
 
     wide = malloc((size_t) (count * EXTENT));
@@ -71,7 +74,8 @@ static void make_all(void)
 
 static void check(void)
 {
-    const int64_t first = first_of(et.rank, et.size), count = first_of(et.rank + 1, et.size) - first;
+    const int64_t first = first_of(et.rank, et.size), count =
+        first_of(et.rank + 1, et.size) - first;
     const MPIX_Box box = own_box();
     int64_t elements;
 
@@ -80,10 +84,12 @@ static void check(void)
     ET_CHECK(elements == MANY * (et.rank + 1) / et.size - MANY * et.rank / et.size, "%lld elements",
              (long long) elements);
     for (int64_t i = 0; i < count; i++)
-        ET_CHECK(*(double *) (wide + i * EXTENT) == (double) (first + i), "element %lld", (long long) (first + i));
+        ET_CHECK(*(double *) (wide + i * EXTENT) == (double) (first + i), "element %lld",
+                 (long long) (first + i));
     for (int64_t i = box.low[0]; i < box.high[0]; i++)
         for (int64_t j = box.low[1]; j < box.high[1]; j++)
-            ET_CHECK(*cell(&box, i, j) == (double) (i * SIDE + j), "cell %lld, %lld", (long long) i, (long long) j);
+            ET_CHECK(*cell(&box, i, j) == (double) (i * SIDE + j), "cell %lld, %lld", (long long) i,
+                     (long long) j);
 }
 
 static void free_all(void)

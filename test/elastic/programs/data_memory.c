@@ -1,9 +1,9 @@
 /*
- * V10: while data move a process has its old part, its new part, and what is under way; never the whole
- * of an array.  In the window the address space is limited to what it has then, its new part, and 8
- * messages in each direction with what MPI needs for them; the whole array finds no space there.  A part that only
- * becomes shorter at its end has no other memory: rank 0's when the world grows.
- * --boxes 1: by adapt_boxes.h.
+ * V10: while data move a process has its old part, its new part, and what is under way; never the
+ * whole of an array.  In the window the address space is limited to what it has then, its new part,
+ * and 8 messages in each direction with what MPI needs for them; the whole array finds no space
+ * there.  A part that only becomes shorter at its end has no other memory: rank 0's when the world
+ * grows.  --boxes 1: by adapt_boxes.h.
  */
 
 #include "elastic_test.h"
@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { ROWS = 6144, COLUMNS = 4096, MARGIN = 48 };      /* 192 MiB; MARGIN in MiB, of messages and MPI */
+/* 192 MiB; MARGIN in MiB, of messages and MPI */
+enum { ROWS = 6144, COLUMNS = 4096, MARGIN = 48 };
 
 static double *part;
 static MPIX_Adapt_data data;

@@ -1,8 +1,9 @@
 /*
- * An unstructured graph with an irregular partition that depends on the number of processes, moved in each window
- * with its lists and renumbered ghosts, and items in cells with gaps.  Each process also computes the whole problem
- * alone and compares.  --index 4: indices are int.  --local 0: the program makes ghosts, and restores global numbers
- * before the window; 2: it does not, and has a list of its ghosts' numbers.  SPEC-epop D4, V1.
+ * An unstructured graph with an irregular partition that depends on the number of processes, moved
+ * in each window with its lists and renumbered ghosts, and items in cells with gaps.  Each process
+ * also computes the whole problem alone and compares.  --index 4: indices are int.  --local 0: the
+ * program makes ghosts, and restores global numbers before the window; 2: it does not, and has a
+ * list of its ghosts' numbers.  SPEC-epop D4, V1.
  */
 
 #include "elastic_test.h"
@@ -10,7 +11,7 @@
 
 enum { ROWS = 150, MOST = 9, SLOTS = 7, ATOMS = 60, COPY = -2 };
 
-/* ---- the graph, whole: what every process can compute -------------------------------------------- */
+/* ---- the graph, whole: what every process can compute ---------------------------------------- */
 
 static unsigned mixed(unsigned number)
 {
@@ -32,7 +33,8 @@ static int neighbours_of(int row, int64_t list[MOST])
 static int partition(int64_t global, int size, void *state)
 {
     (void) state;
-    return (int) (mixed((unsigned) (global + 1000 * size)) % (unsigned) (size > 3 ? size - 1 : size));
+    return (int) (mixed((unsigned) (global +1000 * size)) %
+                  (unsigned) (size > 3 ? size - 1 : size));
 }
 
 static double whole[ROWS];
@@ -56,7 +58,7 @@ static void step_whole(void)
     memcpy(whole, next, sizeof(next));
 }
 
-/* ---- this process' part ------------------------------------------------------------------------ */
+/* ---- this process' part ---------------------------------------------------------------------- */
 
 static MPIX_Adapt_data data;
 static int64_t rows;
@@ -112,7 +114,8 @@ static void make_rows(void)
 
 static void make_ghosts(void)
 {
-    ET_MPI(MPIX_Ghosts_create(MPI_COMM_WORLD, index_type(), rows, global, get(first, rows), column, &ghosts));
+    ET_MPI(MPIX_Ghosts_create(MPI_COMM_WORLD, index_type(), rows, global, get(first, rows), column,
+                              &ghosts));
 }
 
 static void grow_x(void)
@@ -142,27 +145,32 @@ static void check_rows(void)
 
     for (int64_t i = 0; i < rows; i++) {
         const int64_t number = get(global, i), row = (number - 7) / 3, begin = get(first, i);
-        ET_CHECK(partition(number, et.size, NULL) == et.rank, "row %lld is elsewhere", (long long) number);
-        ET_CHECK(windows == 0 || i == 0 || get(global, i - 1) < number, "row %lld is out of order", (long long) number);
-        ET_CHECK(x[i] == whole[row], "row %lld is %a, not %a", (long long) number, x[i], whole[row]);
+        ET_CHECK(partition(number, et.size, NULL) == et.rank, "row %lld is elsewhere",
+                 (long long) number);
+        ET_CHECK(windows == 0 || i == 0 ||
+                 get(global, i - 1) < number, "row %lld is out of order", (long long) number);
+        ET_CHECK(x[i] == whole[row], "row %lld is %a, not %a", (long long) number, x[i],
+                 whole[row]);
         const int count = neighbours_of((int) row, list);
-        ET_CHECK(get(first, i + 1) - begin == count, "row %lld has %lld entries", (long long) number,
-                 (long long) (get(first, i + 1) - begin));
+        ET_CHECK(get(first, i + 1) - begin == count, "row %lld has %lld entries",
+                 (long long) number, (long long) (get(first, i + 1) - begin));
         for (int k = 0; k < count; k++) {
             const int64_t local = get(column, begin + k);
             ET_CHECK(local < rows + ghosts->count && list[k] == (local < rows ? get(global, local) :
-                                                                 ghosts->global[local - rows]), "column %lld",
-                     (long long) local);
-            ET_CHECK(value[begin + k] == weight(number, k), "value of row %lld", (long long) number);
+                                                                 ghosts->global[local - rows]),
+                     "column %lld", (long long) local);
+            ET_CHECK(value[begin + k] == weight(number, k), "value of row %lld",
+                     (long long) number);
         }
     }
     for (int64_t k = 0; k < ghosts->count; k++)
-        ET_CHECK(ghosts->owner[k] == partition(ghosts->global[k], et.size, NULL), "owner of a ghost");
+        ET_CHECK(ghosts->owner[k] == partition(ghosts->global[k], et.size, NULL),
+                 "owner of a ghost");
     ET_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     ET_CHECK(sum == ROWS, "%lld rows", (long long) sum);
 }
 
-/* ---- items in cells ---------------------------------------------------------------------------- */
+/* ---- items in cells -------------------------------------------------------------------------- */
 
 static int cells, *in_cell;
 static int64_t *atom;
@@ -226,13 +234,16 @@ static void check_atoms(void)
 
     for (int cell = 0; cell < cells; cell++)
         for (int i = cell * SLOTS; i < cell * SLOTS + in_cell[cell]; i++) {
-            ET_CHECK(points[i][0] == 0.5 * (double) atom[i] && points[i][2] == -1, "atom %lld", (long long) atom[i]);
-            ET_CHECK(owner_of_atom(i, et.size, NULL) == et.rank, "atom %lld is elsewhere", (long long) atom[i]);
+            ET_CHECK(points[i][0] == 0.5 * (double) atom[i] &&
+                     points[i][2] == -1, "atom %lld", (long long) atom[i]);
+            ET_CHECK(owner_of_atom(i, et.size, NULL) == et.rank, "atom %lld is elsewhere",
+                     (long long) atom[i]);
             sums[0]++;
             sums[1] += atom[i];
         }
     ET_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    ET_CHECK(sums[0] == ATOMS && sums[1] == ATOMS * (ATOMS - 1) / 2, "%lld atoms", (long long) sums[0]);
+    ET_CHECK(sums[0] == ATOMS &&
+             sums[1] == ATOMS * (ATOMS - 1) / 2, "%lld atoms", (long long) sums[0]);
 }
 
 /* The same as `partition`, for a registration without an owner. */
@@ -241,14 +252,15 @@ static int partition_of(int row, int size)
     return partition(row, size, NULL);
 }
 
-/* ---- windows ----------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* A local number beyond the list of ghosts is an error of all processes, and nothing has moved. */
 static void refuse_short_list(const epop_window_t *window)
 {
     const MPIX_Column of_entry = { &column, index_type() };
     int64_t fewer = 0;
-    const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,.first = &first,.lists = 1,
+    const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,
+                              .first = &first,.lists = 1,
         .list = &of_entry,.ghost_global = &ghost_global,.ghost_count = &fewer
     };
     int *destination = calloc((size_t) rows + 1, sizeof(int));
@@ -257,8 +269,9 @@ static void refuse_short_list(const epop_window_t *window)
         set(&fewer, 0, get(&ghost_count, 0) - 1);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const int code = MPIX_Adapt_rows_move(window, &matrix, destination);
-    ET_CHECK(code == MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), "number of rows and ghosts (ghost_count)"),
-             "%d: %s", code, MPIX_Adapt_data_message());
+    ET_CHECK(code == MPI_ERR_ARG &&
+             strstr(MPIX_Adapt_data_message(), "number of rows and ghosts (ghost_count)"), "%d: %s",
+             code, MPIX_Adapt_data_message());
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     free(destination);
 }
@@ -267,7 +280,8 @@ static int undo(const epop_window_t *window, void *state)
 {
     if (is_local == 2)
         refuse_short_list(window);
-    ET_CHECK((window->old_rank < 0) == (cells == 0), "rank %d has %d cells", window->old_rank, cells);
+    ET_CHECK((window->old_rank < 0) == (cells == 0), "rank %d has %d cells", window->old_rank,
+             cells);
     if (window->old_rank >= 0)
         add_copies();
     return *(const int *) state;
@@ -278,8 +292,10 @@ static void register_all(void)
     static int no_error;
     const MPIX_Column of_row[] = { {&x, MPI_DOUBLE} };
     const MPIX_Column of_entry[] = { {&column, index_type()}, {&value, MPI_DOUBLE} };
-    const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,.first = &first,
-        .columns = 1,.column = of_row,.lists = 2,.list = of_entry,.ghosts = is_local == 1 ? &ghosts : NULL,
+    const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,
+                              .first = &first,
+        .columns = 1,.column = of_row,.lists = 2,.list = of_entry,
+            .ghosts = is_local == 1 ? &ghosts : NULL,
         .ghost_global = is_local == 2 ? &ghost_global : NULL,.ghost_count = &ghost_count,
         .partition = bytes == 4 ? partition_of : NULL
     };
@@ -291,7 +307,8 @@ static void register_all(void)
     ET_MPI(MPIX_Adapt_data_create(&data));
     ET_MPI(MPIX_Adapt_data_before(data, "undo", undo, &no_error));
     ET_MPI(MPIX_Adapt_data_rows(data, "graph", &matrix, bytes == 4 ? NULL : partition, NULL));
-    ET_MPI(MPIX_Adapt_data_cells(data, "atoms", &in_cells, 2, of_atom, owner_of_atom, put_atom, NULL));
+    ET_MPI(MPIX_Adapt_data_cells(data, "atoms", &in_cells, 2, of_atom, owner_of_atom, put_atom,
+                                 NULL));
     ET_MPI(MPIX_ADAPT_SHARE(data, windows, steps, whole, launched));
     ET_MPI(MPI_Type_free(&point));
 }
@@ -340,10 +357,12 @@ static void check_owners(void)
     ET_ERROR(MPIX_Adapt_data_rows(data, "none", &matrix, NULL, NULL), MPI_ERR_ARG, NULL);
     matrix.partition = partition_of;
     ET_ERROR(MPIX_Adapt_data_rows(data, "both", &matrix, partition, NULL), MPI_ERR_ARG, NULL);
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "one of owner and partition"), "%s", MPIX_Adapt_data_message());
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "one of owner and partition"), "%s",
+             MPIX_Adapt_data_message());
     matrix.index = MPI_INT64_T;
     ET_ERROR(MPIX_Adapt_data_rows(data, "long", &matrix, NULL, NULL), MPI_ERR_ARG, NULL);
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "index is MPI_INT"), "%s", MPIX_Adapt_data_message());
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "index is MPI_INT"), "%s",
+             MPIX_Adapt_data_message());
 }
 
 static void check_errors(void)
@@ -353,11 +372,14 @@ static void check_errors(void)
     MPIX_Ghosts made = NULL;
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    ET_ERROR(MPIX_Ghosts_create(MPI_COMM_WORLD, MPI_INT64_T, 1, mine, 2, names, &made), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Ghosts_create(MPI_COMM_WORLD, MPI_INT64_T, 1, mine, 2, names, &made), MPI_ERR_ARG,
+             NULL);
     ET_CHECK(strstr(MPIX_Adapt_data_message(), "names row 77") && names[1] == 77 && !made, "%s",
              MPIX_Adapt_data_message());
-    ET_ERROR(MPIX_Ghosts_create(MPI_COMM_WORLD, MPI_INT64_T, 1, twice, 0, NULL, &made), MPI_ERR_ARG, NULL);
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "row 9 is there twice"), "%s", MPIX_Adapt_data_message());
+    ET_ERROR(MPIX_Ghosts_create(MPI_COMM_WORLD, MPI_INT64_T, 1, twice, 0, NULL, &made), MPI_ERR_ARG,
+             NULL);
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "row 9 is there twice"), "%s",
+             MPIX_Adapt_data_message());
     ET_MPI(MPIX_Ghosts_create(MPI_COMM_WORLD, MPI_INT64_T, 1, mine, 2, both, &made));
     ET_ERROR(MPIX_Ghosts_restore(made, MPI_INT64_T, 2, names), MPI_ERR_ARG, NULL);
     ET_MPI(MPIX_Ghosts_free(&made));

@@ -1,8 +1,9 @@
 /*
- * adapt_data.h, adapt_boxes.h, adapt_items.h, adapt_mesh.h: mistakes that would lose or damage data without a message.
- * One thing registered twice, memory that is shorter than what is registered in it, and what moves twice in a window
- * are refused on all processes; what is registered beside arrays moves with them.  SPEC-epop D2, D3, F1.
- * --omits 1: an array is registered and never moved; the library prints it, and the program goes on.
+ * adapt_data.h, adapt_boxes.h, adapt_items.h, adapt_mesh.h: mistakes that would lose or damage data
+ * without a message.  One thing registered twice, memory that is shorter than what is registered in
+ * it, and what moves twice in a window are refused on all processes; what is registered beside
+ * arrays moves with them.  SPEC-epop D2, D3, F1.  --omits 1: an array is registered and never
+ * moved; the library prints it, and the program goes on.
  */
 
 #include "elastic_test.h"
@@ -13,7 +14,8 @@
 enum { ELEMENTS = 1000, SIDE = 60 };
 
 static int omits;
-static double *u, *field, *list, *value;        /* a block, a box with ghost layers, columns of items and rows */
+/* a block, a box with ghost layers, columns of items and rows */
+static double *u, *field, *list, *value;
 static int *unmoved;
 static int64_t items, rows, *global, called;
 static MPIX_Adapt_data data;
@@ -46,14 +48,16 @@ static int count_call(const epop_window_t *window, void *state)
 
 static MPIX_Field field_with(int ghost)
 {
-    return (MPIX_Field) {.name = "field",.element = MPI_DOUBLE,.ghost = {ghost, ghost},.parts = (void **) &field};
+    return (MPIX_Field) {
+    .name = "field",.element = MPI_DOUBLE,.ghost = { ghost, ghost },.parts = (void **) &field};
 }
 
-/* ---- refused ---------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void refused(int line, int code, const char *word)
 {
-    ET_CHECK(code == MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), word), "line %d: %d, no '%s' in '%s'", line, code,
+    ET_CHECK(code == MPI_ERR_ARG &&
+             strstr(MPIX_Adapt_data_message(), word), "line %d: %d, no '%s' in '%s'", line, code,
              word, MPIX_Adapt_data_message());
 }
 #define REFUSED(call, word) refused(__LINE__, call, word)
@@ -63,16 +67,21 @@ static void register_twice(void)
     const MPIX_Adapt_layout layout = MPIX_Layout_block(ELEMENTS);
     const MPIX_Field one = field_with(1), two[2] = { one, one };
     const MPIX_Column column = { &list, MPI_DOUBLE };
-    const MPIX_Rows again = {.index = MPI_INT64_T,.count = &rows,.global = (void *) &global,.columns = 1,
+    const MPIX_Rows again = {.index = MPI_INT64_T,.count = &rows,.global = (void *) &global,
+                             .columns = 1,
         .column = &column
     };
 
     REFUSED(MPIX_Adapt_data_add(data, "again", (void **) &u, MPI_DOUBLE, &layout, NULL, NULL),
             "array 'again': its pointer is registered already, as 'u'");
-    REFUSED(MPIX_Adapt_data_add(data, "again", (void **) &list, MPI_DOUBLE, &layout, NULL, NULL), "as 'items'");
-    REFUSED(MPIX_Adapt_data_boxes(data, 2, MPIX_Boxes_even, &domain, 1, &one), "already, as 'field'");
-    REFUSED(MPIX_Adapt_data_items(data, "again", &items, 1, &column, owner_of_item, NULL), "column 0 is registered");
-    REFUSED(MPIX_Adapt_data_rows(data, "again", &again, owner_of_row, NULL), "is registered already, as 'rows'");
+    REFUSED(MPIX_Adapt_data_add(data, "again", (void **) &list, MPI_DOUBLE, &layout, NULL, NULL),
+            "as 'items'");
+    REFUSED(MPIX_Adapt_data_boxes(data, 2, MPIX_Boxes_even, &domain, 1, &one),
+            "already, as 'field'");
+    REFUSED(MPIX_Adapt_data_items(data, "again", &items, 1, &column, owner_of_item, NULL),
+            "column 0 is registered");
+    REFUSED(MPIX_Adapt_data_rows(data, "again", &again, owner_of_row, NULL),
+            "is registered already, as 'rows'");
     if (et.status != MPI_ADAPT_STATUS_NEW)
         REFUSED(MPIX_Adapt_boxes_move(&now, 2, MPIX_Boxes_even, &domain, 2, two), "listed twice");
 }
@@ -97,7 +106,8 @@ static void move_too_much(void)
     const MPIX_Column column = { &list, MPI_C_DOUBLE_COMPLEX };
     int64_t many = et.status == MPI_ADAPT_STATUS_JOINING ? 0 : items;
     const MPIX_Column of_row = { &value, MPI_C_DOUBLE_COMPLEX };
-    const MPIX_Rows longer = {.index = MPI_INT64_T,.count = &rows,.global = (void *) &global,.columns = 1,
+    const MPIX_Rows longer = {.index = MPI_INT64_T,.count = &rows,.global = (void *) &global,
+                              .columns = 1,
         .column = &of_row
     };
     int *destination = calloc((size_t) (items + rows) + 1, sizeof(int));
@@ -105,9 +115,12 @@ static void move_too_much(void)
     REFUSED(move_as(u, ELEMENTS, MPI_C_DOUBLE_COMPLEX), "'wrong' cannot be moved: its memory has ");
     REFUSED(move_as(u, ELEMENTS + 50, MPI_DOUBLE), "elements of 8 bytes lie in it");
     REFUSED(move_as(u ? u + 1 : NULL, ELEMENTS, MPI_DOUBLE), "none that malloc has returned");
-    REFUSED(MPIX_Adapt_boxes_move(&now, 2, MPIX_Boxes_even, &domain, 1, &wide), "'field': its memory has ");
-    REFUSED(MPIX_Adapt_items_move(&now, &many, destination, 1, &column, NULL, NULL), "column 0: its memory has ");
-    REFUSED(MPIX_Adapt_rows_move(&now, &longer, destination), "column 0 of the rows: its memory has ");
+    REFUSED(MPIX_Adapt_boxes_move(&now, 2, MPIX_Boxes_even, &domain, 1, &wide),
+            "'field': its memory has ");
+    REFUSED(MPIX_Adapt_items_move(&now, &many, destination, 1, &column, NULL, NULL),
+            "column 0: its memory has ");
+    REFUSED(MPIX_Adapt_rows_move(&now, &longer, destination),
+            "column 0 of the rows: its memory has ");
     free(destination);
 }
 
@@ -131,10 +144,11 @@ static void move_again(void)
 {
     const MPIX_Field one = field_with(1);
 
-    REFUSED(MPIX_Adapt_data_start(data, &now, 0), "array 'u' cannot be moved: it has moved in this window already");
+    REFUSED(MPIX_Adapt_data_start(data, &now, 0),
+            "array 'u' cannot be moved: it has moved in this window already");
     /* a leaving process has no part any more, which is as wrong */
-    REFUSED(MPIX_Adapt_boxes_move(&now, 2, MPIX_Boxes_even, &domain, 1, &one), now.leaving > 0 ? "field 'field': " :
-            "field 'field': it has moved in this window");
+    REFUSED(MPIX_Adapt_boxes_move(&now, 2, MPIX_Boxes_even, &domain, 1, &one),
+            now.leaving > 0 ? "field 'field': " : "field 'field': it has moved in this window");
 }
 
 static int nothing(void *state)
@@ -170,7 +184,8 @@ static int owner(const void *item, int new_size, void *state)
 /* It is put in place in the new world, which this call does not see. */
 static void move_container(void)
 {
-    const MPIX_Item_functions functions = {.bytes = 8,.count = none,.pack = pack,.owner = owner,.clear = nothing,
+    const MPIX_Item_functions functions = {.bytes = 8,.count = none,.pack = pack,.owner = owner,
+                                           .clear = nothing,
         .put = put,.put_after = 1
     };
     MPIX_Adapt_data wrong;
@@ -181,7 +196,7 @@ static void move_container(void)
     ET_MPI(MPIX_Adapt_data_free(&wrong));
 }
 
-/* ---- the data --------------------------------------------------------------------------------- */
+/* ---- the data -------------------------------------------------------------------------------- */
 
 static double *cell(const MPIX_Box *box, int64_t i, int64_t j)
 {
@@ -206,14 +221,18 @@ static void check(void)
         ET_CHECK(u[i - first] == (double) i, "element %lld", (long long) i);
     for (int64_t i = box.low[0]; i < box.high[0]; i++)
         for (int64_t j = box.low[1]; j < box.high[1]; j++)
-            ET_CHECK(*cell(&box, i, j) == (double) (i * SIDE + j), "cell %lld, %lld", (long long) i, (long long) j);
+            ET_CHECK(*cell(&box, i, j) == (double) (i * SIDE + j), "cell %lld, %lld", (long long) i,
+                     (long long) j);
     for (int64_t i = 0; i < items; i++)
         ET_CHECK((int) list[i] % et.size == et.rank, "item %g", list[i]);
     for (int64_t i = 0; i < rows; i++)
-        ET_CHECK(global[i] % et.size == et.rank && value[i] == (double) global[i], "row %lld", (long long) global[i]);
+        ET_CHECK(global[i] % et.size == et.rank &&
+                 value[i] == (double) global[i], "row %lld", (long long) global[i]);
     ET_MPI(MPI_Allreduce(mine, all, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    ET_CHECK(all[0] == ELEMENTS && all[1] == ELEMENTS, "%lld items, %lld rows", (long long) all[0], (long long) all[1]);
-    ET_CHECK(called == et.epoch || et.status == MPI_ADAPT_STATUS_NEW, "a registered function was called %lld times",
+    ET_CHECK(all[0] == ELEMENTS &&
+             all[1] == ELEMENTS, "%lld items, %lld rows", (long long) all[0], (long long) all[1]);
+    ET_CHECK(called == et.epoch ||
+             et.status == MPI_ADAPT_STATUS_NEW, "a registered function was called %lld times",
              (long long) called);
 }
 
@@ -222,7 +241,8 @@ static void add_all(void)
     const MPIX_Adapt_layout layout = MPIX_Layout_block(ELEMENTS);
     const MPIX_Field fields = field_with(1);
     const MPIX_Column column = { &list, MPI_DOUBLE }, of_row = { &value, MPI_DOUBLE };
-    const MPIX_Rows matrix = {.index = MPI_INT64_T,.count = &rows,.global = (void *) &global,.columns = 1,
+    const MPIX_Rows matrix = {.index = MPI_INT64_T,.count = &rows,.global = (void *) &global,
+                              .columns = 1,
         .column = &of_row
     };
 
@@ -239,12 +259,15 @@ static void add_all(void)
 static void make_all(void)
 {
     const MPIX_Box box = own_box();
-    const int64_t first = begin_of(et.rank, et.size), count = begin_of(et.rank + 1, et.size) - first;
+    const int64_t first = begin_of(et.rank, et.size), count =
+        begin_of(et.rank + 1, et.size) - first;
 
     u = malloc((size_t) count * sizeof(double));
     for (int64_t i = 0; i < count; i++)
         u[i] = (double) (first + i);
-    field = calloc((size_t) ((box.high[0] - box.low[0] + 2) * (box.high[1] - box.low[1] + 2)), sizeof(double));
+    field =
+        calloc((size_t) ((box.high[0] - box.low[0] + 2) * (box.high[1] - box.low[1] + 2)),
+               sizeof(double));
     for (int64_t i = box.low[0]; i < box.high[0]; i++)
         for (int64_t j = box.low[1]; j < box.high[1]; j++)
             *cell(&box, i, j) = (double) (i * SIDE + j);

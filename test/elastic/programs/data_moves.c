@@ -1,9 +1,9 @@
 /*
  * adapt_data.h: one array for each layout, elements of several types, moved in each window.  Every
  * element has array and number, so that after each commit each process finds its own.  The bytes
- * that MPI is given to send (MPI_Isend is wrapped) are those that volume returned, and exactly those
- * whose owner changes: V1, V8.  --split 1: started one by one, computing in between, waited for in
- * another order (X1).  SPEC-epop D1 to D6, V1, V8, X1, F3, F4.
+ * that MPI is given to send (MPI_Isend is wrapped) are those that volume returned, and exactly
+ * those whose owner changes: V1, V8.  --split 1: started one by one, computing in between, waited
+ * for in another order (X1).  SPEC-epop D1 to D6, V1, V8, X1, F3, F4.
  */
 
 #include "elastic_test.h"

@@ -1,6 +1,7 @@
 /*
- * adapt_data.h: memory is missing for a message, after all processes have agreed to move.  That ends the job with a
- * reason, also if the program takes no notice of the code, unless errors return.  SPEC-epop F3.
+ * adapt_data.h: memory is missing for a message, after all processes have agreed to move.  That
+ * ends the job with a reason, also if the program takes no notice of the code, unless errors
+ * return.  SPEC-epop F3.
  *
  * The allocations of this program are its own: in rank 0 the first one after the agreement fails.
  */
@@ -23,7 +24,8 @@ static int is_of_program(void *caller)
 {
     Dl_info of_caller, own;
 
-    return dladdr(caller, &of_caller) && dladdr((void *) &armed, &own) && of_caller.dli_fbase == own.dli_fbase;
+    return dladdr(caller, &of_caller) && dladdr((void *) &armed, &own) &&
+        of_caller.dli_fbase == own.dli_fbase;
 }
 
 void *malloc(size_t bytes)
@@ -35,7 +37,8 @@ void *malloc(size_t bytes)
     return __libc_malloc(bytes);
 }
 
-int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm)
 {
     int code = PMPI_Allreduce(mine, all, count, type, op, comm);
 

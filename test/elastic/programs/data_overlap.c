@@ -1,9 +1,9 @@
 /*
- * Arrays of two sets, boxes and items move at the same time while the program computes, each process
- * waits for them in another order, with more messages than may be under way (MPIX_ADAPT_DATA_CHUNK), and
- * everything arrives.  With --large 1 they are so long that between hosts none is sent before it is received.
- * Commit refuses the window as long as one is not waited for, and names it.
- * SPEC-epop X1, X2, F3.
+ * Arrays of two sets, boxes and items move at the same time while the program computes, each
+ * process waits for them in another order, with more messages than may be under way
+ * (MPIX_ADAPT_DATA_CHUNK), and everything arrives.  With --large 1 they are so long that between
+ * hosts none is sent before it is received.  Commit refuses the window as long as one is not waited
+ * for, and names it.  SPEC-epop X1, X2, F3.
  */
 
 #include "elastic_test.h"
@@ -21,7 +21,7 @@ static int64_t *items, item_count;
 static MPIX_Box domain;
 static MPIX_Field described;
 
-/* ---- what belongs where ----------------------------------------------------------------------- */
+/* ---- what belongs where ---------------------------------------------------------------------- */
 
 static int owner_of(int64_t item, int size)
 {
@@ -103,7 +103,7 @@ static void check_all(void)
     ET_CHECK(sum == expected, "%d items", (int) item_count);
 }
 
-/* ---- the window ------------------------------------------------------------------------------- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 static int append(int64_t count, const MPIX_Column columns[], void *state)
 {
@@ -130,7 +130,8 @@ static void start_items(const epop_window_t *window, int64_t *come, MPIX_Adapt_m
 
     for (int64_t k = 0; k < item_count; k++)
         destination[k] = owner_of(items[k], window->new_size);
-    ET_MPI(MPIX_Adapt_items_start(window, &item_count, destination, 1, &column, append, come, motion));
+    ET_MPI(MPIX_Adapt_items_start(window, &item_count, destination, 1, &column, append, come,
+                                  motion));
     memset(&column, 0, sizeof(column));
     free(destination);
     for (int64_t k = 0; k < item_count; k++)
@@ -148,7 +149,8 @@ static void wait_for(int kind, MPIX_Adapt_motion motions[2])
     ET_CHECK(!motions[kind - 2], "it is waited for");
 }
 
-static void one_after_the_other(const epop_window_t *window, MPIX_Adapt_motion motions[2], int64_t *come)
+static void one_after_the_other(const epop_window_t *window, MPIX_Adapt_motion motions[2],
+                                int64_t *come)
 {
     start_boxes(window, &motions[0]);
     ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_PENDING, "boxes 'field' (not waited for)");
@@ -162,7 +164,8 @@ static void one_after_the_other(const epop_window_t *window, MPIX_Adapt_motion m
 
 static void all_at_once(const epop_window_t *window, MPIX_Adapt_motion motions[2], int64_t *come)
 {
-    int done, order = window->old_rank >= 0 ? window->old_rank : window->old_size + window->new_rank;
+    int done, order =
+        window->old_rank >= 0 ? window->old_rank : window->old_size + window->new_rank;
 
     ET_MPI(MPIX_Adapt_data_start(data[0], window, 0));
     start_boxes(window, &motions[0]);
@@ -187,7 +190,8 @@ static void window(void)
     ET_ERROR(MPIX_Adapt_motion_test(NULL, &done), MPI_ERR_ARG, NULL);
     (et.epoch % 2 ? one_after_the_other : all_at_once) (&window, motions, &come);
     item_count += come;
-    ET_CHECK(et.status != MPI_ADAPT_STATUS_LEAVING || (!field && item_count == 0), "something is left");
+    ET_CHECK(et.status != MPI_ADAPT_STATUS_LEAVING ||
+             (!field && item_count == 0), "something is left");
     MPIX_Adapt_window_clear(&window);
 }
 
@@ -207,8 +211,8 @@ int main(int argc, char **argv)
     for (int set = 0; set < 2; set++) {
         const MPIX_Adapt_layout layout = MPIX_Layout_block_cyclic(number_count, block * (set + 2));
         ET_MPI(MPIX_Adapt_data_create(&data[set]));
-        ET_MPI(MPIX_Adapt_data_add(data[set], "numbers", (void **) &numbers[set], MPI_INT64_T, &layout,
-                                   NULL, NULL));
+        ET_MPI(MPIX_Adapt_data_add(data[set], "numbers", (void **) &numbers[set], MPI_INT64_T,
+                                   &layout, NULL, NULL));
     }
     if (et.status == MPI_ADAPT_STATUS_NEW)
         fill();

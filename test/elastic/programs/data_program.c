@@ -1,8 +1,9 @@
 /*
- * A window in one call: shared variables, an array, boxes of a grid of processes, items in arrays that the
- * library makes longer, items in a list, and a function, registered once.  MPIX_Adapt is one line in the loop;
- * the function that it calls sets up what follows from rank and size.  The size of the domain is input: joining
- * processes have it by the window, before their boxes are read.  SPEC-epop D4, V1, F1.
+ * A window in one call: shared variables, an array, boxes of a grid of processes, items in arrays
+ * that the library makes longer, items in a list, and a function, registered once.  MPIX_Adapt is
+ * one line in the loop; the function that it calls sets up what follows from rank and size.  The
+ * size of the domain is input: joining processes have it by the window, before their boxes are
+ * read.  SPEC-epop D4, V1, F1.
  */
 
 #include "elastic_test.h"
@@ -36,7 +37,7 @@ static double timers[1];        /* the sum over all ranks: the number of windows
 static int windows, done, calls, fails;
 static FILE *history;           /* of rank 0: a line for each window */
 
-/* ---- what is registered ----------------------------------------------------------------------- */
+/* ---- what is registered ---------------------------------------------------------------------- */
 
 static int boxes(int rank, int size, int max, MPIX_Box found[], void *state)
 {
@@ -119,22 +120,28 @@ static int64_t no_pieces(int rank, int size, int64_t max, int64_t *low, int64_t 
     return 0;
 }
 
-/* differs: 1: no list; 2: one more function, before anything moves; 3: another layout, which is a function. */
+/* differs: 1: no list; 2: one more function, before anything moves; 3: another layout, which is a
+ * function. */
 static void register_all(int differs)
 {
-    const MPIX_Adapt_layout layout = differs == 3 ? MPIX_Layout_user(no_pieces, NULL) : MPIX_Layout_block(CELLS);
-    const MPIX_Field fields[] = { {.name = "u",.element = MPI_DOUBLE,.ghost = {1, 1},.parts = (void **) &u} };
-    const MPIX_Item_functions functions = { sizeof(int64_t), count_list, pack_listed, owner_of_listed,
+    const MPIX_Adapt_layout layout = differs == 3 ? MPIX_Layout_user(no_pieces, NULL)
+        : MPIX_Layout_block(CELLS);
+    const MPIX_Field fields[] = { {.name = "u",.element = MPI_DOUBLE,.ghost = {1, 1},
+                                   .parts = (void **) &u} };
+    const MPIX_Item_functions functions = { sizeof(int64_t), count_list, pack_listed,
+                                            owner_of_listed,
         clear_list, put_listed, NULL
     };
     const MPIX_Column columns_of_items[] = { MPIX_COLUMN(items), {&weights, MPI_DOUBLE} };
 
-    ET_CHECK(MPIX_Adapt_bytes(sizeof(struct item)) == columns_of_items[0].element, "another datatype");
+    ET_CHECK(MPIX_Adapt_bytes(sizeof(struct item)) == columns_of_items[0].element,
+             "another datatype");
     ET_MPI(MPIX_Adapt_data_create(&data));
     ET_MPI(MPIX_Adapt_data_call(data, "calls", count_calls, &calls));
     ET_MPI(MPIX_Adapt_data_sums(data, "timers", 1, timers));
     ET_MPI(MPIX_Adapt_data_file(data, HISTORY, &history));
-    ET_MPI(MPIX_Adapt_data_items(data, "items", &item_count, 2, columns_of_items, owner_of_item, NULL));
+    ET_MPI(MPIX_Adapt_data_items(data, "items", &item_count, 2, columns_of_items, owner_of_item,
+                                 NULL));
     if (differs == 2)
         ET_MPI(MPIX_Adapt_data_before(data, "prepares", count_calls, &calls));
     if (differs != 1)
@@ -146,7 +153,7 @@ static void register_all(int differs)
     ET_MPI(MPIX_Adapt_data_share(data, "windows", &windows, 1, MPI_INT, NULL));
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Sets them, or compares. */
 static void each_value(int sets)
@@ -164,7 +171,8 @@ static void each_value(int sets)
         for (int64_t j = box.low[1]; j < box.high[1]; j++) {
             double *value = &u[(i - box.low[0] + 1) * extents[1] + j - box.low[1] + 1];
             *value = sets ? (double) (1000 * i + j) : *value;
-            ET_CHECK(*value == (double) (1000 * i + j), "u(%lld, %lld) is %g", (long long) i, (long long) j, *value);
+            ET_CHECK(*value == (double) (1000 * i + j), "u(%lld, %lld) is %g", (long long) i,
+                     (long long) j, *value);
         }
     if (sets)
         field = malloc(CELLS * sizeof(*field));
@@ -193,14 +201,16 @@ static void check_items(int64_t expected)
     double windows_seen;
 
     for (int64_t k = 0; k < item_count; k++) {
-        ET_CHECK(items[k].value == 0.5 * (double) items[k].number && weights[k] == -(double) items[k].number,
-                 "item %lld", (long long) items[k].number);
-        ET_CHECK(owner_of_item(k, et.size, NULL) == et.rank, "item %lld is elsewhere", (long long) items[k].number);
+        ET_CHECK(items[k].value == 0.5 * (double) items[k].number &&
+                 weights[k] == -(double) items[k].number, "item %lld", (long long) items[k].number);
+        ET_CHECK(owner_of_item(k, et.size, NULL) == et.rank, "item %lld is elsewhere",
+                 (long long) items[k].number);
         sums[0]++;
         sums[1] += items[k].number;
     }
     for (const struct listed * each = list; each; each = each->next) {
-        ET_CHECK(each->number % et.size == et.rank, "listed %lld is elsewhere", (long long) each->number);
+        ET_CHECK(each->number % et.size == et.rank, "listed %lld is elsewhere",
+                 (long long) each->number);
         sums[2]++;
         sums[3] += each->number;
     }
@@ -208,7 +218,8 @@ static void check_items(int64_t expected)
     ET_CHECK(sums[1] == expected && sums[2] == LISTED && sums[3] == LISTED * (LISTED - 1) / 2,
              "%lld items, %lld listed", (long long) sums[0], (long long) sums[2]);
     ET_MPI(MPI_Allreduce(timers, &windows_seen, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-    ET_CHECK(windows_seen == (double) (windows - 1), "timers %g after %d windows", windows_seen, windows);
+    ET_CHECK(windows_seen == (double) (windows - 1), "timers %g after %d windows", windows_seen,
+             windows);
     if (et.rank == et.size - 1)
         timers[0]++;
 }
@@ -231,7 +242,7 @@ static int after(int new_rank, int new_size, void *state)
     return 0;
 }
 
-/* ---- grids ------------------------------------------------------------------------------------ */
+/* ---- grids ----------------------------------------------------------------------------------- */
 
 static void check_grid(void)
 {
@@ -239,20 +250,21 @@ static void check_grid(void)
     int parts[3], position[3];
     MPIX_Box box;
 
-    ET_CHECK(MPIX_Boxes_grid_coordinates(&six, 4, 6, parts, position) == 0 && position[0] == 2 && position[1] == 0,
-             "C order");
+    ET_CHECK(MPIX_Boxes_grid_coordinates(&six, 4, 6, parts, position) == 0 && position[0] == 2 &&
+             position[1] == 0, "C order");
     ET_CHECK(MPIX_Boxes_grid(4, 6, 1, &box, &six) == 1 && box.low[0] == 7 && box.high[0] == 11 &&
              box.low[1] == 0 && box.high[1] == 2, "floor: %lld", (long long) box.low[0]);
     six.remainder_first = six.first_fastest = 1;
-    ET_CHECK(MPIX_Boxes_grid_coordinates(&six, 4, 6, parts, position) == 0 && position[0] == 1 && position[1] == 1,
-             "first fastest");
+    ET_CHECK(MPIX_Boxes_grid_coordinates(&six, 4, 6, parts, position) == 0 && position[0] == 1 &&
+             position[1] == 1, "first fastest");
     ET_CHECK(MPIX_Boxes_grid(4, 6, 1, &box, &six) == 1 && box.low[0] == 4 && box.high[0] == 8 &&
              box.low[1] == 3 && box.high[1] == 5, "remainder first: %lld", (long long) box.low[0]);
-    ET_CHECK(MPIX_Boxes_grid_neighbour(&six, 4, 6, 0, 1) == 5 && MPIX_Boxes_grid_neighbour(&six, 4, 6, 1, -1) == 1 &&
+    ET_CHECK(MPIX_Boxes_grid_neighbour(&six, 4, 6, 0, 1) == 5 &&
+             MPIX_Boxes_grid_neighbour(&six, 4, 6, 1, -1) == 1 &&
              MPIX_Boxes_grid_neighbour(&six, 5, 6, 0, 1) == MPI_PROC_NULL, "neighbours");
     six.periodic[0] = 1;
-    ET_CHECK(MPIX_Boxes_grid_neighbour(&six, 5, 6, 0, 1) == 3 && MPIX_Boxes_grid_neighbour(&six, 3, 6, 0, -1) == 5,
-             "periodic neighbours");
+    ET_CHECK(MPIX_Boxes_grid_neighbour(&six, 5, 6, 0, 1) == 3 &&
+             MPIX_Boxes_grid_neighbour(&six, 3, 6, 0, -1) == 5, "periodic neighbours");
     ET_CHECK(MPIX_Boxes_grid(0, 8, 0, NULL, &six) == -1, "3 x 2 of 8 processes");
 }
 
@@ -279,7 +291,8 @@ int main(int argc, char **argv)
     et_options(&argc, &argv);
     et_init(&argc, &argv);
     launched = (int) et_number(argc, argv, "launched", 2);
-    const int differs = et.status == MPI_ADAPT_STATUS_JOINING ? (int) et_number(argc, argv, "differs", 0) : 0;
+    const int differs =
+        et.status == MPI_ADAPT_STATUS_JOINING ? (int) et_number(argc, argv, "differs", 0) : 0;
     epochs = et.epochs;
     fails = (int) et_number(argc, argv, "fails", 0);
     check_grid();

@@ -1,6 +1,6 @@
 /*
- * adapt_data.h: what does not fit together, or finds no space, is refused on all processes alike; the
- * arrays are as before, the window is open, and the next try works.  SPEC-epop D2, D3, F1.
+ * adapt_data.h: what does not fit together, or finds no space, is refused on all processes alike;
+ * the arrays are as before, the window is open, and the next try works.  SPEC-epop D2, D3, F1.
  */
 
 #include "elastic_test.h"
@@ -44,7 +44,8 @@ static void add_field(void)
     const MPIX_Adapt_layout layout = MPIX_Layout_block(ELEMENTS);
 
     ET_MPI(MPIX_Adapt_data_create(&data));
-    ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory, NULL));
+    ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory,
+                               NULL));
 }
 
 /* Whether all move the same array, and the same is under way everywhere. */
@@ -56,10 +57,11 @@ static void refuse_another(const epop_window_t *window, int differs)
 
     ET_MPI(MPIX_Adapt_data_create(&wrong));
     for (int array = 0; array < 2; array++)
-        ET_MPI(MPIX_Adapt_data_add(wrong, "empty", (void **) &parts[array], MPI_DOUBLE, &nothing, NULL,
-                                   NULL));
+        ET_MPI(MPIX_Adapt_data_add(wrong, "empty", (void **) &parts[array], MPI_DOUBLE, &nothing,
+                                   NULL, NULL));
     ET_CHECK(MPIX_Adapt_data_start(wrong, window, differs) == MPI_ERR_ARG, "must fail");
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "nothing has moved"), "%s", MPIX_Adapt_data_message());
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "nothing has moved"), "%s",
+             MPIX_Adapt_data_message());
     ET_MPI(MPIX_Adapt_data_move(wrong, window));
     ET_MPI(MPIX_Adapt_data_free(&wrong));
 }
@@ -68,7 +70,8 @@ static void refuse_another(const epop_window_t *window, int differs)
 static void refuse(const epop_window_t *window, const char *name, MPIX_Adapt_layout layout,
                    MPI_Datatype type, int more, const char *word)
 {
-    double *something = et.status == MPI_ADAPT_STATUS_JOINING ? NULL : calloc(ELEMENTS, sizeof(double));
+    double *something =
+        et.status == MPI_ADAPT_STATUS_JOINING ? NULL : calloc(ELEMENTS, sizeof(double));
     void *base[3] = { something, something, something };
     const MPIX_Adapt_layout block = MPIX_Layout_block(ELEMENTS);
     MPIX_Adapt_data wrong;
@@ -121,8 +124,8 @@ static void window(void)
     refuse(&window, "n", MPIX_Layout_block(ELEMENTS + differs), MPI_DOUBLE, 0, "'n'");
     refuse(&window, "type", block, differs ? MPI_FLOAT : MPI_DOUBLE, 0, "'type'");
     refuse(&window, differs ? "his" : "hers", block, MPI_DOUBLE, 0, differs ? "'his'" : "'hers'");
-    refuse(&window, "cyclic", differs ? MPIX_Layout_block_cyclic(ELEMENTS, 5) : block, MPI_DOUBLE, 0,
-           "'cyclic'");
+    refuse(&window, "cyclic", differs ? MPIX_Layout_block_cyclic(ELEMENTS, 5) : block, MPI_DOUBLE,
+           0, "'cyclic'");
     refuse(&window, "count", block, MPI_DOUBLE, differs, "nothing has moved");
     refuse_another(&window, differs);
     shift = 1;

@@ -1,8 +1,9 @@
 /*
- * A window in one call needs few rounds of all processes (MPI_Allreduce is wrapped): one reduction for shared variables
- * and arrays, whatever their number, and for what is registered; none for the close.  --reads 1: the layout of an array
- * is a function that reads a shared variable, which moves first: two.  No library is searched for (dlopen is wrapped),
- * which would take longer than moving a small array.  EPOP.V1
+ * A window in one call needs few rounds of all processes (MPI_Allreduce is wrapped): one reduction
+ * for shared variables and arrays, whatever their number, and for what is registered; none for the
+ * close.  --reads 1: the layout of an array is a function that reads a shared variable, which moves
+ * first: two.  No library is searched for (dlopen is wrapped), which would take longer than moving
+ * a small array.  EPOP.V1
  */
 
 #ifndef _GNU_SOURCE
@@ -16,7 +17,8 @@ enum { ELEMENTS = 1000, ARRAYS = 5 };
 
 static double *parts[ARRAYS];
 static int windows, reductions; /* windows: the same everywhere */
-static int64_t elements = ELEMENTS;     /* the same; with --reads input, which joining processes do not have */
+/* the same; with --reads input, which joining processes do not have */
+static int64_t elements = ELEMENTS;
 static int reads, searches;
 
 void *dlopen(const char *name, int mode)
@@ -29,7 +31,8 @@ void *dlopen(const char *name, int mode)
     return real(name, mode);
 }
 
-int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm)
 {
     reductions++;
     return PMPI_Allreduce(mine, all, count, type, op, comm);
@@ -48,22 +51,26 @@ static int64_t pieces(int rank, int size, int64_t max, int64_t *low, int64_t *hi
 static void register_all(void)
 {
     static const char *const names[ARRAYS] = { "a", "b", "c", "d", "e" };
-    const MPIX_Adapt_layout layout = reads ? MPIX_Layout_user(pieces, NULL) : MPIX_Layout_block(ELEMENTS);
+    const MPIX_Adapt_layout layout =
+        reads ? MPIX_Layout_user(pieces, NULL) : MPIX_Layout_block(ELEMENTS);
 
     for (int k = 0; k < ARRAYS; k++)
-        ET_MPI(MPIX_Adapt_data_add(MPIX_ADAPT_DEFAULT, names[k], (void **) &parts[k], MPI_DOUBLE, &layout, NULL, NULL));
+        ET_MPI(MPIX_Adapt_data_add(MPIX_ADAPT_DEFAULT, names[k], (void **) &parts[k], MPI_DOUBLE,
+                                   &layout, NULL, NULL));
     MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, windows, elements);
 }
 
 static void check_parts(int fills)
 {
-    const int64_t first = (int64_t) ELEMENTS * et.rank / et.size, end = (int64_t) ELEMENTS * (et.rank + 1) / et.size;
+    const int64_t first = (int64_t) ELEMENTS * et.rank / et.size, end =
+        (int64_t) ELEMENTS *(et.rank + 1) / et.size;
 
     for (int k = 0; k < ARRAYS; k++)
         for (int64_t i = first; i < end; i++) {
             if (fills)
                 parts[k][i - first] = (double) (i * ARRAYS + k);
-            ET_CHECK(parts[k][i - first] == (double) (i * ARRAYS + k), "element %lld of %d", (long long) i, k);
+            ET_CHECK(parts[k][i - first] == (double) (i * ARRAYS + k), "element %lld of %d",
+                     (long long) i, k);
         }
 }
 

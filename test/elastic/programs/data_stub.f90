@@ -1,5 +1,5 @@
-! A program without #ifdef for every MPI: with one that has no adaptations the world never changes (adapt_stub.h).
-! SPEC-epop D4.  Arguments: steps, and windows that it waits for (0).
+! A program without #ifdef for every MPI: with one that has no adaptations the world never changes
+! (adapt_stub.h).  SPEC-epop D4.  Arguments: steps, and windows that it waits for (0).
 module work
   use mpi_f08
   use adapt_stub

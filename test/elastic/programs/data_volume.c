@@ -1,6 +1,7 @@
 /*
- * How much moves: what all processes together are notified before the move is what the formulas give, and what
- * MPI is given to send (MPI_Isend is wrapped).  The highest ranks leave.  SPEC-epop V1 to V6.
+ * How much moves: what all processes together are notified before the move is what the formulas
+ * give, and what MPI is given to send (MPI_Isend is wrapped).  The highest ranks leave.  SPEC-epop
+ * V1 to V6.
  *   --grid 1: sizes are squares, and the grid is there, too.
  */
 
@@ -10,7 +11,8 @@
 
 enum { BLOCK, FREE, CYCLIC, GRID, ARRAYS };
 
-enum { SIDE = 120, ELEMENTS = SIDE * SIDE, UNIT = 10 };     /* every size up to 6 divides ELEMENTS / UNIT */
+/* every size up to 6 divides ELEMENTS / UNIT */
+enum { SIDE = 120, ELEMENTS = SIDE * SIDE, UNIT = 10 };
 
 static int arrays = GRID;
 static double *parts[ARRAYS];
@@ -54,22 +56,24 @@ static void check_staying_volume(int array, int from, int to, int64_t saved)
 {
     const int64_t n = ELEMENTS, along = stays_of_block(SIDE, side_of(from), side_of(to));
 
-    ET_CHECK(n - saved >= n - n * smaller(from, to) / (from > to ? from : to), "V3: array %d keeps %lld",
-             array, (long long) saved);
+    ET_CHECK(n - saved >= n - n * smaller(from, to) / (from > to ? from : to),
+             "V3: array %d keeps %lld", array, (long long) saved);
     if (array == BLOCK)
         ET_CHECK(saved == stays_of_block(n, from, to), "V2: %lld", (long long) saved);
     if (array == FREE)
-        ET_CHECK(saved >= stays_of_block(n, from, to) && (from * 2 != to || saved == n / 2), "V4: %lld",
-                 (long long) saved);
+        ET_CHECK(saved >= stays_of_block(n, from, to) && (from * 2 != to || saved == n / 2),
+                 "V4: %lld", (long long) saved);
     if (array == CYCLIC)
-        ET_CHECK(saved == n * smaller(from, to) / common_multiple(from, to), "V5: %lld", (long long) saved);
+        ET_CHECK(saved == n * smaller(from, to) / common_multiple(from, to), "V5: %lld",
+                 (long long) saved);
     if (array == GRID && from < to)
         ET_CHECK(saved == along * along, "V6: %lld", (long long) saved);
 }
 
 static void add_arrays(void)
 {
-    const MPIX_Adapt_layout layouts[] = { MPIX_Layout_block(ELEMENTS), MPIX_Layout_block_free(ELEMENTS),
+    const MPIX_Adapt_layout layouts[] =
+        { MPIX_Layout_block(ELEMENTS), MPIX_Layout_block_free(ELEMENTS),
         MPIX_Layout_block_cyclic(ELEMENTS, UNIT), MPIX_Layout_grid(SIDE, SIDE)
     };
     const char *names[] = { "block", "free", "cyclic", "grid" };
@@ -99,14 +103,15 @@ static void window(void)
     for (int array = 0; array < arrays; array++) {
         ET_MPI(MPIX_Adapt_data_volume(data, array, &window, &mine[0], &mine[1], &mine[2]));
         MPI_Allreduce(mine, sums, 3, MPI_INT64_T, MPI_SUM, all);
-        ET_CHECK(sums[0] + sums[1] == ELEMENTS && sums[1] == sums[2], "array %d: %lld stay, %lld go, %lld come",
-                 array, (long long) sums[0], (long long) sums[1], (long long) sums[2]);
+        ET_CHECK(sums[0] + sums[1] == ELEMENTS &&
+                 sums[1] == sums[2], "array %d: %lld stay, %lld go, %lld come", array,
+                 (long long) sums[0], (long long) sums[1], (long long) sums[2]);
         check_staying_volume(array, window.old_size, window.new_size, sums[0]);
         bytes_sent = 0;
         ET_MPI(MPIX_Adapt_data_start(data, &window, array));
         ET_MPI(MPIX_Adapt_data_wait(data, array));
-        ET_CHECK(bytes_sent == mine[1] * (int64_t) sizeof(double), "V1: array %d: %lld bytes", array,
-                 (long long) bytes_sent);
+        ET_CHECK(bytes_sent == mine[1] * (int64_t) sizeof(double), "V1: array %d: %lld bytes",
+                 array, (long long) bytes_sent);
     }
     MPI_Comm_free(&all);
     MPIX_Adapt_window_clear(&window);

@@ -1,7 +1,7 @@
 /*
- * adapt_window.h: a window in one call, and its communicator of all processes.  An array that is not
- * waited for is named by commit on all processes that have a part in it, and the next try works.
- * SPEC-epop D, X2, F3.
+ * adapt_window.h: a window in one call, and its communicator of all processes.  An array that is
+ * not waited for is named by commit on all processes that have a part in it, and the next try
+ * works.  SPEC-epop D, X2, F3.
  */
 
 #include "elastic_test.h"
@@ -70,18 +70,21 @@ static void expect_refused(int code)
     ET_CHECK(strstr(text, "'field'"), "no name of the array in: %s", text);
 }
 
-/* Two sets, or two libraries, that each open a window: the second one is an error, and the first stays open. */
+/* Two sets, or two libraries, that each open a window: the second one is an error, and the first
+ * stays open. */
 static void refuse_second(void)
 {
     epop_window_t second;
     MPIX_Adapt_data set;
 
     ET_CHECK(MPIX_Adapt_window_open(et.status, &second, NULL) == MPI_ERR_ARG, "must fail");
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "MPIX_Adapt_window_open: a window is open in this process"),
+    ET_CHECK(strstr(MPIX_Adapt_data_message(),
+                    "MPIX_Adapt_window_open: a window is open in this process"),
              "%s", MPIX_Adapt_data_message());
     ET_MPI(MPIX_Adapt_data_create(&set));
     ET_CHECK(MPIX_Adapt_window(set, et.status, NULL, NULL) == MPI_ERR_ARG, "must fail");
-    ET_CHECK(strstr(MPIX_Adapt_data_message(), "MPIX_Adapt_window: a window is open in this process"),
+    ET_CHECK(strstr(MPIX_Adapt_data_message(),
+                    "MPIX_Adapt_window: a window is open in this process"),
              "%s", MPIX_Adapt_data_message());
     ET_MPI(MPIX_Adapt_data_free(&set));
 }

@@ -1,8 +1,8 @@
 /*
- * The computation that plain_double.c and epop_double.c share.  A pass adds the ranks' shares of a sum, which does
- * not depend on their number.  The second pass of each phase does not count before half, and all, of
- * the adaptations have been seen, so that they happen in both phases and what is printed depends on
- * the schedule alone.
+ * The computation that plain_double.c and epop_double.c share.  A pass adds the ranks' shares of a
+ * sum, which does not depend on their number.  The second pass of each phase does not count before
+ * half, and all, of the adaptations have been seen, so that they happen in both phases and what is
+ * printed depends on the schedule alone.
  */
 
 #ifndef DOUBLE_PHASES_H_INCLUDED

@@ -30,7 +30,8 @@ contains
 
     call c_f_pointer(key, letters, [key_bytes])
     welcome_here = .false.
-    if (key_bytes == 5) welcome_here = extra_state == 4711 .and. all(letters == ['r', 'i', 'g', 'h', 't'])
+    if (key_bytes == 5) welcome_here = extra_state == 4711 &
+        .and. all(letters == ['r', 'i', 'g', 'h', 't'])
   end subroutine welcome
 
   subroutine check(ok, what)

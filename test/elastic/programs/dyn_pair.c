@@ -1,6 +1,6 @@
 /*
- * DN1-DN6 within one job: the lower half of the world is a server, the upper half its client. --name is the name that
- * is requested; with a port of 0 the server finds one.
+ * DN1-DN6 within one job: the lower half of the world is a server, the upper half its client.
+ * --name is the name that is requested; with a port of 0 the server finds one.
  */
 
 #include "elastic_test.h"
@@ -172,7 +172,8 @@ static void keyed(void)
         ET_MPI(MPIX_Iaccept_keyed(mine, name, welcome, &queried, 1, &request));
     } else {
         ET_MPI(MPIX_Icontact(mine, name, &request));
-        ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_KEY, rank == 0 ? "welcome" : "rank 0");
+        ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_KEY,
+                 rank == 0 ? "welcome" : "rank 0");
         ET_MPI(MPI_Request_free(&request));
         ET_MPI(MPIX_Icontact_keyed(mine, name, "a\0", 2, &request));
         ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_KEY, NULL);
@@ -204,11 +205,13 @@ static void one_server(void)
         ET_MPI(MPIX_Iaccept(mine, "one server", 1, &request));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (!is_server) {
-        ET_ERROR(MPIX_Server_connect(mine, "one server", &inter), MPI_ERR_SERVICE, rank == 0 ? "another server" : NULL);
+        ET_ERROR(MPIX_Server_connect(mine, "one server", &inter), MPI_ERR_SERVICE,
+                 rank == 0 ? "another server" : NULL);
         ET_MPI(MPIX_Get_server_name("one server", other));
         ET_CHECK(strcmp(other, "one server"), "a name that another one has was given");
         limit_waits(1);
-        ET_ERROR(MPIX_Client_connect(mine, "nobody's", &inter), MPI_ERR_NAME, rank == 0 ? "nobody's" : NULL);
+        ET_ERROR(MPIX_Client_connect(mine, "nobody's", &inter), MPI_ERR_NAME,
+                 rank == 0 ? "nobody's" : NULL);
         ET_ERROR(MPIX_Client_connect(mine, "", &inter), MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Client_connect(mine, "one\nserver", &inter), MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Client_connect(mine, "localhost:1", &inter), MPI_ERR_PORT, NULL);

@@ -1,7 +1,8 @@
 /*
- * One side of a connection between two jobs (DN2-DN7): --role server, client, or one of those that end too early.
- * --name NAME, --times N connections, --port: the server requests a name and writes it into the file "name", where
- * the client reads it. --growth: the memory of the server stays what it was.
+ * One side of a connection between two jobs (DN2-DN7): --role server, client, or one of those that
+ * end too early. --name NAME, --times N connections, --port: the server requests a name and writes
+ * it into the file "name", where the client reads it. --growth: the memory of the server stays what
+ * it was.
  */
 
 #include "elastic_test.h"
@@ -95,7 +96,8 @@ static void connect_often(int is_server, int times, int growth)
     }
     after = pages();
     if (growth)
-        ET_CHECK(after - before < 64, "%ld pages more after %d connections", after - before, times - times / 2);
+        ET_CHECK(after - before < 64, "%ld pages more after %d connections", after - before,
+                 times - times / 2);
 }
 
 /* The same by the port of MPI's own. */
@@ -156,7 +158,8 @@ static void attach_to_ended(int is_server)
     ET_CHECK(request == MPI_REQUEST_NULL && inter == MPI_COMM_NULL, "something is left");
 }
 
-#define LONG (8 << 20)          /* bytes: more than the network takes without somebody who receives */
+/* bytes: more than the network takes without somebody who receives */
+#define LONG (8 << 20)
 
 static void rendezvous(int is_server, MPI_Comm * inter)
 {
@@ -176,12 +179,14 @@ static void end_when_notified(int is_server)
     ET_MPI(MPI_Recv(&number, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Send(&number, 1, MPI_INT, 0, 2, inter));
     et_log("NOTIFIED");
-    for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;)    /* what is sent with a copy goes out */
+    /* what is sent with a copy goes out */
+    for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;)
         ET_MPI(MPI_Iprobe(0, 5, inter, &flag, MPI_STATUS_IGNORE));
     raise(SIGKILL);
 }
 
-/* Receives from it end with an error, what begins later as well; a long send ends; what it has sent before is there. */
+/* Receives from it end with an error, what begins later as well; a long send ends; what it has sent
+ * before is there. */
 static void talk_to_who_ends(int is_server)
 {
     MPI_Comm inter;
@@ -202,8 +207,10 @@ static void talk_to_who_ends(int is_server)
         ET_CHECK(got == number, "it has sent %d", got);
         for (int i = 0; i < 2; i++)
             ET_ERROR(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
-        (void) MPI_Wait(&requests[2], MPI_STATUS_IGNORE);       /* libfabric may report that it was sent */
-        ET_ERROR(MPI_Recv(&got, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
+        /* libfabric may report that it was sent */
+        (void) MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+        ET_ERROR(MPI_Recv(&got, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED,
+                 "ended");
     }
     ET_MPI(MPI_Comm_free(&inter));
     free(text);
@@ -219,7 +226,8 @@ static void wait_in_vain(int error)
     ET_ERROR(MPIX_Client_connect(MPI_COMM_WORLD, name, &inter), error, NULL);
 }
 
-/* All at once: n port requests for n clients of another job, which come as communicators of one process. */
+/* All at once: n port requests for n clients of another job, which come as communicators of one
+ * process. */
 static void serve_many(int n)
 {
     MPI_Request *requests = malloc((size_t) n * sizeof(*requests));

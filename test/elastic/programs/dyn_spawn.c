@@ -1,9 +1,11 @@
-/* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well, and with
- * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program; with --silent 1 children call no
- * MPI until the spawn has returned; with --dies SIGNAL a child dies; with --early 1 programs end before MPI_Init,
- * and with --exits CODE a child ends after it; with --texts 1 arguments and other texts are long; with --progress 1
- * children wait, before MPI_Init, for a message that the root of the spawn receives; with --grown 1 the world has grown
- * before, and its last process has joined; with --survives 1 parents go on after a child has ended, and finalise. */
+/* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as
+ * well, and with --elsewhere HOST HERE-ALONE on another host, where this path leads to no program;
+ * with --silent 1 children call no MPI until the spawn has returned; with --dies SIGNAL a child
+ * dies; with --early 1 programs end before MPI_Init, and with --exits CODE a child ends after it;
+ * with --texts 1 arguments and other texts are long; with --progress 1 children wait, before
+ * MPI_Init, for a message that the root of the spawn receives; with --grown 1 the world has grown
+ * before, and its last process has joined; with --survives 1 parents go on after a child has ended,
+ * and finalise. */
 
 #include "elastic_test.h"
 #include <signal.h>
@@ -13,7 +15,8 @@
 static char *program;
 static struct utsname host;
 
-/* Nobody waits for an answer of a process that may have ended; and what is on its way needs progress. */
+/* Nobody waits for an answer of a process that may have ended; and what is on its way needs
+ * progress. */
 static void send_until_received(void)
 {
     MPI_Request request;
@@ -67,10 +70,11 @@ static int child(MPI_Comm parent, int argc, char **argv)
         return 0;
     }
     if (argc == 4 && !strcmp(argv[1], "--long")) {
-        ET_CHECK(strlen(argv[3]) == strtoul(argv[2], NULL, 10) && argv[3][strlen(argv[3]) - 1] == 'z', "a part of %s",
-                 argv[2]);
+        ET_CHECK(strlen(argv[3]) == strtoul(argv[2], NULL, 10) &&
+                 argv[3][strlen(argv[3]) - 1] == 'z', "a part of %s", argv[2]);
     } else if (argc != 2 || strcmp(argv[1], "--waiting")) {
-        ET_CHECK(argc >= 4 && !strcmp(argv[2], "two words") && !strcmp(argv[3], ""), "other arguments");
+        ET_CHECK(argc >= 4 && !strcmp(argv[2], "two words") &&
+                 !strcmp(argv[3], ""), "other arguments");
     }
     et_world_changed();
     ET_MPI(MPI_Comm_remote_size(parent, &remote));
@@ -91,7 +95,8 @@ static void use(MPI_Comm inter, int wanted)
     ET_MPI(MPI_Comm_remote_size(inter, &n));
     ET_CHECK(n == wanted, "%d children, not %d", n, wanted);
     ET_MPI(MPI_Bcast(&value, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
-    ET_MPI(MPI_Gather(NULL, 0, MPI_INT, got, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
+    ET_MPI(MPI_Gather(NULL, 0, MPI_INT, got, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL,
+                      inter));
     for (int i = 0; et.rank == 0 && i < n; i++)
         ET_CHECK(got[i] == i, "child %d sent %d", i, got[i]);
     ET_MPI(MPI_Comm_disconnect(&inter));
@@ -120,9 +125,11 @@ static void good(void)
     ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL, "I have a parent");
     ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
     use(inter, 2);
-    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, root, et.rank == root ? host.machine : NULL, et.rank == root ? 2 : -9,
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, root, et.rank == root ? host.machine : NULL,
+                      et.rank == root ? 2 : -9,
                       et.rank == root ? any : NULL, et.rank == root ? named_by_arch() : NULL,
-                      et.rank == root ? arguments : NULL, et.rank == root ? MPIX_SPAWN_SOFT : 77, &inter));
+                      et.rank == root ? arguments : NULL, et.rank == root ? MPIX_SPAWN_SOFT : 77,
+                          &inter));
     use(inter, 2);
     ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, any + 2, program, arguments, 0, &inter));
     use(inter, 1);
@@ -164,7 +171,8 @@ static void exits(const char *code, int survives)
     MPI_Comm inter;
     int value;
 
-    ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                          MPI_ERRCODES_IGNORE));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0) {
         et_log("SPAWNED");
@@ -175,7 +183,8 @@ static void exits(const char *code, int survives)
         return;
     }
     ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
-    ET_ERROR(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, NULL);
+    ET_ERROR(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED,
+             NULL);
     ET_MPI(MPI_Comm_free(&inter));
 }
 
@@ -186,25 +195,31 @@ static void fails(int n, char *commands[], char **argvs[], int root)
     MPI_Info infos[2] = { MPI_INFO_NULL, MPI_INFO_NULL };
     MPI_Comm inter = MPI_COMM_WORLD;
 
-    ET_ERROR(MPI_Comm_spawn_multiple(n, commands, argvs, counts, infos, root, MPI_COMM_WORLD, &inter, errors),
+    ET_ERROR(MPI_Comm_spawn_multiple(n, commands, argvs, counts, infos, root, MPI_COMM_WORLD,
+                                     &inter, errors),
              MPI_ERR_SPAWN, NULL);
     ET_CHECK(inter == MPI_COMM_NULL, "there is a communicator");
     for (int i = 0; i < n; i++)
-        ET_CHECK(errors[i] == MPI_ERR_SPAWN, "%s: the error code of process %d is %d", commands[0], i, errors[i]);
+        ET_CHECK(errors[i] == MPI_ERR_SPAWN, "%s: the error code of process %d is %d", commands[0],
+                 i, errors[i]);
 }
 
-/* Programs that end before MPI_Init; the other process of the last cases waits for them in MPI_Init. */
+/* Programs that end before MPI_Init; the other process of the last cases waits for them in
+ * MPI_Init. */
 static void early(void)
 {
     char *arguments[] = { "--child", "two words", "", NULL };
-    char *exit_127[] = { "-c", "exit 127", NULL }, *exit_0[] = { "-c", "exec >&- 2>&-; exit 0", NULL };
+    char *exit_127[] = { "-c", "exit 127", NULL }, *exit_0[] =
+        { "-c", "exec >&- 2>&-; exit 0", NULL };
     char *killed[] = { "-c", "kill -KILL $$", NULL };
     char *shell[] = { "/bin/sh", program }, *missing[] = { "./no-such-program", program };
-    char **first[] = { exit_127, arguments }, **second[] = { exit_0, arguments }, **third[] = { killed, arguments };
+    char **first[] = { exit_127, arguments }, **second[] = { exit_0, arguments }, **third[] =
+        { killed, arguments };
     MPI_Comm inter;
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, "/bin/true", MPI_ARGV_NULL, 0, &inter), MPI_ERR_SPAWN, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, "/bin/true", MPI_ARGV_NULL, 0, &inter),
+             MPI_ERR_SPAWN, NULL);
     for (int n = 1; n <= 2; n++) {
         fails(n, shell, first, 0);
         fails(n, shell, second, et.size - 1);
@@ -223,13 +238,14 @@ static char *long_text(char *text, size_t bytes)
     return text;
 }
 
-/* Texts of any length, until all have 60,000 bytes; longer ones are refused, and the job continues.  The info key soft
- * does not change how many processes are started. */
+/* Texts of any length, until all have 60,000 bytes; longer ones are refused, and the job continues.
+ * The info key soft does not change how many processes are started. */
 static void texts(void)
 {
     static char text[100001], value[MPI_MAX_INFO_VAL + 1];
     char bytes[16], *arguments[] = { "--long", bytes, text, NULL }, *first[] = { text, NULL };
-    const size_t lengths[] = { 990, 1000, 1100, 2048, 30000, 59000 }, too_long[] = { 66000, 80000, 100000 };
+    const size_t lengths[] = { 990, 1000, 1100, 2048, 30000, 59000 }, too_long[] =
+        { 66000, 80000, 100000 };
     MPI_Comm inter;
     MPI_Info info;
 
@@ -244,21 +260,24 @@ static void texts(void)
     for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
         snprintf(bytes, sizeof(bytes), "%zu", lengths[i]);
         long_text(text, lengths[i]);
-        ET_MPI(MPI_Comm_spawn(program, arguments, 1, i == 3 ? info : MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                              MPI_ERRCODES_IGNORE));
+        ET_MPI(MPI_Comm_spawn(program, arguments, 1, i == 3 ? info : MPI_INFO_NULL, 0,
+                              MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
         use(inter, 1);
     }
     for (size_t i = 0; i < sizeof(too_long) / sizeof(*too_long); i++) {
         long_text(text, too_long[i]);
-        ET_ERROR(MPI_Comm_spawn(program, first, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+        ET_ERROR(MPI_Comm_spawn(program, first, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                                MPI_ERRCODES_IGNORE),
                  MPI_ERR_SPAWN, NULL);
-        ET_ERROR(MPI_Comm_spawn(text, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+        ET_ERROR(MPI_Comm_spawn(text, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                                MPI_ERRCODES_IGNORE),
                  MPI_ERR_SPAWN, NULL);
     }
     ET_MPI(MPI_Info_free(&info));
 }
 
-/* A synchronous send to the root completes while the root waits for what it spawns, which waits for that. */
+/* A synchronous send to the root completes while the root waits for what it spawns, which waits for
+ * that. */
 static void progress(void)
 {
     char *arguments[] = { "--waiting", NULL };
@@ -275,7 +294,8 @@ static void progress(void)
         ET_MPI(MPI_Ssend(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD));
         et_make_file("received");
     }
-    ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                          MPI_ERRCODES_IGNORE));
     if (et.rank == 0)
         ET_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
     ET_CHECK(et.rank > 1 || value == 77, "received %d", value);
@@ -288,19 +308,28 @@ static void bad(void)
     MPI_Comm inter;
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, NULL, program, NULL, 0, &inter), MPIX_ERR_ALLOCATE,
-             et.rank == 0 ? host.machine : NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, NULL, program, NULL, 0, &inter),
+             MPIX_ERR_ALLOCATE, et.rank == 0 ? host.machine : NULL);
     ET_CHECK(inter == MPI_COMM_NULL, "there is a communicator");
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, any, program, NULL, 0, &inter), MPIX_ERR_ALLOCATE, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, no_name, program, NULL, 0, &inter), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", -1, NULL, program, NULL, 0, &inter), MPI_ERR_COUNT, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 0, NULL, program, NULL, 0, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, any, program, NULL, 0, &inter),
+             MPIX_ERR_ALLOCATE, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, no_name, program, NULL, 0, &inter), MPI_ERR_ARG,
+             NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", -1, NULL, program, NULL, 0, &inter), MPI_ERR_COUNT,
+             NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 0, NULL, program, NULL, 0, &inter), MPI_ERR_ARG,
+             NULL);
     ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, NULL, NULL, 0, &inter), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, NULL, 1, NULL, program, NULL, 0, &inter), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, program, NULL, 2, &inter), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, program, NULL, 0, NULL), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 9, "*", 1, NULL, program, NULL, 0, &inter), MPI_ERR_ROOT, NULL);
-    ET_ERROR(MPIX_Spawn(MPI_COMM_NULL, 0, "*", 1, NULL, program, NULL, 0, &inter), MPI_ERR_COMM, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, NULL, 1, NULL, program, NULL, 0, &inter), MPI_ERR_ARG,
+             NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, program, NULL, 2, &inter), MPI_ERR_ARG,
+             NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, program, NULL, 0, NULL), MPI_ERR_ARG,
+             NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 9, "*", 1, NULL, program, NULL, 0, &inter), MPI_ERR_ROOT,
+             NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_NULL, 0, "*", 1, NULL, program, NULL, 0, &inter), MPI_ERR_COMM,
+             NULL);
 }
 
 /* The job goes on, and can start what is there. */
@@ -313,16 +342,18 @@ static void missing(void)
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     for (int i = 0; i < 3; i++) {
-        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, "./no-such-program", NULL, 0, &inter), MPI_ERR_SPAWN,
-                 NULL);
-        ET_ERROR(MPI_Comm_spawn("no-such-program", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                                MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, NULL);
-        ET_ERROR(MPI_Comm_spawn("/", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 1, MPI_COMM_WORLD, &inter, errors), MPI_ERR_SPAWN,
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, "./no-such-program", NULL, 0, &inter),
+                 MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPI_Comm_spawn("no-such-program", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0,
+                                MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPI_Comm_spawn("/", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 1, MPI_COMM_WORLD, &inter,
+                                errors), MPI_ERR_SPAWN,
                  NULL);
     }
     ET_MPI(MPI_Info_create(&info));
     ET_MPI(MPI_Info_set(info, "wdir", "/no/such/folder"));
-    ET_ERROR(MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN,
+    ET_ERROR(MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_WORLD, &inter,
+                            MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN,
              NULL);
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
@@ -336,7 +367,8 @@ static void no_spawn(const char *command, const char *key, const char *value)
 
     ET_MPI(MPI_Info_create(&info));
     ET_MPI(MPI_Info_set(info, key, value));
-    ET_ERROR(MPI_Comm_spawn(command, MPI_ARGV_NULL, 2, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+    ET_ERROR(MPI_Comm_spawn(command, MPI_ARGV_NULL, 2, info, 0, MPI_COMM_WORLD, &inter,
+                            MPI_ERRCODES_IGNORE),
              MPI_ERR_SPAWN, NULL);
     ET_CHECK(inter == MPI_COMM_NULL, "there is a communicator");
     ET_MPI(MPI_Info_free(&info));
@@ -345,7 +377,8 @@ static void no_spawn(const char *command, const char *key, const char *value)
 /* One that is not there, in part or altogether, and hosts that are not; then those that are. */
 static void elsewhere(const char *other, const char *here_alone)
 {
-    char *arguments[] = { "--child", "two words", "", NULL }, **argvs[] = { arguments, arguments, arguments };
+    char *arguments[] = { "--child", "two words", "", NULL }, **argvs[] =
+        { arguments, arguments, arguments };
     const char *there[] = { other }, *parts[] = { host.nodename, other, host.nodename };
     char *commands[] = { program, (char *) here_alone, program };
     int counts[] = { 1, 1, 1 };
@@ -361,10 +394,12 @@ static void elsewhere(const char *other, const char *here_alone)
         no_spawn(here_alone, "host", other);
         no_spawn("/etc/passwd", "host", other);
         no_spawn(program, "host", "no-such-host");
-        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 1, "*", 1, there, here_alone, NULL, 0, &inter), MPI_ERR_SPAWN, NULL);
-        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 3, parts, here_alone, arguments, 0, &inter), MPI_ERR_SPAWN, NULL);
-        ET_ERROR(MPI_Comm_spawn_multiple(3, commands, argvs, counts, infos, 0, MPI_COMM_WORLD, &inter,
-                                         MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 1, "*", 1, there, here_alone, NULL, 0, &inter),
+                 MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 3, parts, here_alone, arguments, 0, &inter),
+                 MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPI_Comm_spawn_multiple(3, commands, argvs, counts, infos, 0, MPI_COMM_WORLD,
+                                         &inter, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, NULL);
         ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 3, parts, program, arguments, 0, &inter));
         use(inter, 3);
     }

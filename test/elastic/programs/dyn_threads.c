@@ -1,6 +1,7 @@
 /*
- * Clients and servers under MPI_THREAD_MULTIPLE: in one process several threads serve, in the other as many connect,
- * each over a communicator of its own; blocking, by requests, and under one name (DN2, DN3, DN4, DN6).
+ * Clients and servers under MPI_THREAD_MULTIPLE: in one process several threads serve, in the other
+ * as many connect, each over a communicator of its own; blocking, by requests, and under one name
+ * (DN2, DN3, DN4, DN6).
  */
 
 #include "elastic_test.h"

@@ -1,16 +1,19 @@
 /*
- * Two jobs that are connected, of which one ends (DN4).  --role dying: its process --who (-1: all) kills itself after a
- * while; widowed: whatever waits for the other side ends with MPIX_ERR_PROC_FAILED on each process, so does what begins
- * later, and the job goes on.  The process of rank r waits in the operation number --first + r when the other side ends
- * (a collective one: all in number --first), and tries all of them afterwards.  --by: how they are connected, a name or
- * port (MPI_Comm_accept).  pausing, patient: one side is stopped and goes on, which is nobody's error.
+ * Two jobs that are connected, of which one ends (DN4).  --role dying: its process --who (-1: all)
+ * kills itself after a while; widowed: whatever waits for the other side ends with
+ * MPIX_ERR_PROC_FAILED on each process, so does what begins later, and the job goes on.  The
+ * process of rank r waits in the operation number --first + r when the other side ends (a
+ * collective one: all in number --first), and tries all of them afterwards.  --by: how they are
+ * connected, a name or port (MPI_Comm_accept).  pausing, patient: one side is stopped and goes on,
+ * which is nobody's error.
  */
 
 #include "elastic_test.h"
 #include <signal.h>
 #include <unistd.h>
 
-#define LONG (32 << 20)         /* bytes: more than the kernel takes without somebody who receives */
+/* bytes: more than the kernel takes without somebody who receives */
+#define LONG (32 << 20)
 #define TRIES 1000              /* short messages until one is found to lead nowhere */
 
 static MPI_Comm inter, copy;
@@ -36,7 +39,8 @@ static void check_collective(const char *what, int error)
 
     if (error)
         MPI_Error_class(error, &class);
-    ET_CHECK(class == MPIX_ERR_PROC_FAILED || class == MPI_ERR_OTHER, "%s ends with class %d", what, class);
+    ET_CHECK(class == MPIX_ERR_PROC_FAILED ||
+             class == MPI_ERR_OTHER, "%s ends with class %d", what, class);
 }
 
 /* The network may have taken it, as far as the memory of the other side's, before that ended. */
@@ -54,7 +58,7 @@ static void check_all(const char *what, int n, MPI_Request requests[])
         check(what, MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
 }
 
-/* ---- what may wait ----------------------------------------------------------------------------------------------- */
+/* ---- what may wait --------------------------------------------------------------------------- */
 
 static void receive(void)
 {
@@ -63,7 +67,8 @@ static void receive(void)
 
 static void receive_any(void)
 {
-    check("MPI_Recv from any", MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 9, inter, MPI_STATUS_IGNORE));
+    check("MPI_Recv from any",
+          MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 9, inter, MPI_STATUS_IGNORE));
 }
 
 static void send_synchronously(void)
@@ -179,14 +184,16 @@ static void be_notified(void)
 }
 
 static void (*const operations[])(void) = {
-    receive, send_synchronously, probe, send_long, receive_any, probe_matched, send_columns, probe_often, start,
+    receive, send_synchronously, probe, send_long, receive_any, probe_matched, send_columns,
+        probe_often, start,
     send_often, wait_for_any, receive_on_copy, collect, synchronise, be_notified
 };
 
-#define COLLECTIVE 12           /* these and the following take all processes of the side at the same time */
+/* these and the following take all processes of the side at the same time */
+#define COLLECTIVE 12
 #define OPERATIONS (int) (sizeof(operations) / sizeof(operations[0]))
 
-/* ---- the two sides ---------------------------------------------------------------------------------------------- */
+/* ---- the two sides --------------------------------------------------------------------------- */
 
 static void connect_by_port(int is_server)
 {
@@ -227,7 +234,8 @@ static void progress(double seconds)
         (void) MPI_Iprobe(MPI_ANY_SOURCE, 8, inter, &flag, MPI_STATUS_IGNORE);
 }
 
-/* Sent by each process to one of the other side's: there is a connection between any two that need one. */
+/* Sent by each process to one of the other side's: there is a connection between any two that need
+ * one. */
 static void send_to_peers(void)
 {
     int sum = 0, size, one = 1;
@@ -255,7 +263,8 @@ static void survive(int first)
 
     ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
-    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));       /* it is that of MPI_Waitany */
+    /* it is that of MPI_Waitany */
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     operations[first < COLLECTIVE ? (first + et.rank) % COLLECTIVE : first] ();
     et_log("NOTIFIED %d", et.rank);
     for (int i = 0; i < OPERATIONS; i++) {
@@ -305,7 +314,8 @@ int main(int argc, char **argv)
     text = calloc(LONG, 1);
     vanishes = (int) et_number(argc, argv, "vanishes", 0);
     role = et_argument(argc, argv, "role", "");
-    rendezvous((int) et_number(argc, argv, "server", 0), et_argument(argc, argv, "by", "dyn_widow"));
+    rendezvous((int) et_number(argc, argv, "server", 0),
+               et_argument(argc, argv, "by", "dyn_widow"));
     send_to_peers();
     et_log("PID %d %ld", et.rank, (long) getpid());
     if (!strcmp(role, "dying"))

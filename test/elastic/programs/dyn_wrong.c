@@ -1,6 +1,6 @@
 /*
- * "Errors not named above" of dynamic process management: --case NAME, one of those in the table at the end.  A failed
- * call must change nothing, so that the same calls succeed afterwards.
+ * "Errors not named above" of dynamic process management: --case NAME, one of those in the table at
+ * the end.  A failed call must change nothing, so that the same calls succeed afterwards.
  */
 
 #include "elastic_test.h"
@@ -20,8 +20,8 @@ static int welcome(const void *key, int bytes, void *state)
     return bytes == 3 && !memcmp(key, "key", 3);
 }
 
-static int allocate(int n, const char *global, const char *const locals[], const char *arch, const char *const hosts[],
-                    int hardness, MPI_Request * requests)
+static int allocate(int n, const char *global, const char *const locals[], const char *arch,
+                    const char *const hosts[], int hardness, MPI_Request * requests)
 {
     int error;
 
@@ -72,7 +72,7 @@ static void rendezvous_at(const char *name)
     ET_MPI(MPI_Request_free(&accept));
 }
 
-/* ---- MPI_COMM_NULL, and an intercommunicator where an intracommunicator is meant --------------------------------- */
+/* ---- MPI_COMM_NULL, and an intercommunicator where an intracommunicator is meant ------------- */
 
 static void wrong_comm(MPI_Comm comm)
 {
@@ -107,7 +107,7 @@ static void comms(void)
     et_exercise(MPI_COMM_WORLD, "the world");
 }
 
-/* ---- MPIX_Iallocate, and what is done with process requests ------------------------------------------------------ */
+/* ---- MPIX_Iallocate, and what is done with process requests ---------------------------------- */
 
 static void positions(void)
 {
@@ -117,7 +117,8 @@ static void positions(void)
 
     untouched = MPI_REQUEST_NULL;
     ET_ERROR(allocate(-1, NULL, NULL, "*", NULL, MPIX_HARD, &request), MPI_ERR_COUNT, "-1");
-    ET_ERROR(allocate(100000, NULL, NULL, "*", NULL, MPIX_HARD, &request), MPIX_ERR_ALLOCATE, "4096");
+    ET_ERROR(allocate(100000, NULL, NULL, "*", NULL, MPIX_HARD, &request), MPIX_ERR_ALLOCATE,
+             "4096");
     ET_ERROR(allocate(1, NULL, NULL, "*", NULL, MPIX_HARD, NULL), MPI_ERR_ARG, "array_of_requests");
     ET_ERROR(allocate(1, NULL, NULL, NULL, NULL, MPIX_HARD, &request), MPI_ERR_ARG, "arch_type");
     ET_ERROR(allocate(1, NULL, NULL, "vax", NULL, MPIX_HARD, &request), MPIX_ERR_ALLOCATE, "uname");
@@ -156,7 +157,8 @@ static void process_arguments(void)
     ET_ERROR(MPIX_Get_stage(MPI_STATUS_IGNORE, &number), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Get_return_code(NULL, &number), MPI_ERR_ARG, NULL);
     for (int tag = 0; tag < 5; tag++) {
-        ET_MPI(MPI_Sendrecv(&et.rank, 1, MPI_INT, 0, tag, &number, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &status));
+        ET_MPI(MPI_Sendrecv(&et.rank, 1, MPI_INT, 0, tag, &number, 1, MPI_INT, 0, tag,
+                            MPI_COMM_SELF, &status));
         ET_ERROR(MPIX_Get_stage(&status, &number), MPI_ERR_ARG, "process request");
         ET_ERROR(MPIX_Get_return_code(&status, &number), MPI_ERR_ARG, "process request");
     }
@@ -195,7 +197,8 @@ static void kinds(void)
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &position, &made), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &receive, &made), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &persistent, &made), MPI_ERR_REQUEST, NULL);
-    ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &accept, &made), MPI_ERR_REQUEST, NULL);      /* no client yet */
+    /* no client yet */
+    ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &accept, &made), MPI_ERR_REQUEST, NULL);
     ET_MPI(MPI_Start(&persistent));
     for (int tag = 1; tag <= 2; tag++)
         ET_MPI(MPI_Send(&tag, 1, MPI_INT, 0, tag, MPI_COMM_SELF));
@@ -209,21 +212,23 @@ static void kinds(void)
     use_slot(position);
 }
 
-/* ---- clients and servers, spawn ---------------------------------------------------------------------------------- */
+/* ---- clients and servers, spawn -------------------------------------------------------------- */
 
 static void outputs(void)
 {
     char name[MPI_MAX_PORT_NAME];
     MPI_Request request = MPI_REQUEST_NULL;
 
-    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, "*", 1, any, "sh", NULL, 0, NULL), MPI_ERR_ARG, "newcomm");
+    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, "*", 1, any, "sh", NULL, 0, NULL), MPI_ERR_ARG,
+             "newcomm");
     ET_ERROR(MPIX_Client_connect(MPI_COMM_SELF, "wrong", NULL), MPI_ERR_ARG, "newcomm");
     ET_ERROR(MPIX_Server_connect(MPI_COMM_SELF, "wrong", NULL), MPI_ERR_ARG, "newcomm");
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &request, NULL), MPI_ERR_ARG, "newcomm");
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, NULL, &none), MPI_ERR_ARG, "array_of_requests");
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, 0, NULL, NULL), MPI_ERR_ARG, "intercomm");
     ET_ERROR(MPIX_Iaccept(MPI_COMM_SELF, "wrong", 1, NULL), MPI_ERR_ARG, "array_of_requests");
-    ET_ERROR(MPIX_Iaccept_keyed(MPI_COMM_SELF, "wrong", welcome, NULL, 1, NULL), MPI_ERR_ARG, "array_of_requests");
+    ET_ERROR(MPIX_Iaccept_keyed(MPI_COMM_SELF, "wrong", welcome, NULL, 1, NULL), MPI_ERR_ARG,
+             "array_of_requests");
     ET_ERROR(MPIX_Icontact(MPI_COMM_SELF, "wrong", NULL), MPI_ERR_ARG, "request");
     ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, "wrong", "key", 3, NULL), MPI_ERR_ARG, "request");
     ET_ERROR(MPIX_Get_server_name(NULL, name), MPI_ERR_ARG, "requested_name");
@@ -239,27 +244,34 @@ static void names(void)
         ET_ERROR(MPIX_Client_connect(MPI_COMM_SELF, wrong[i], &none), MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Server_connect(MPI_COMM_SELF, wrong[i], &none), MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Iaccept(MPI_COMM_SELF, wrong[i], 1, &request), MPI_ERR_ARG, NULL);
-        ET_ERROR(MPIX_Iaccept_keyed(MPI_COMM_SELF, wrong[i], welcome, NULL, 1, &request), MPI_ERR_ARG, NULL);
+        ET_ERROR(MPIX_Iaccept_keyed(MPI_COMM_SELF, wrong[i], welcome, NULL, 1, &request),
+                 MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Icontact(MPI_COMM_SELF, wrong[i], &request), MPI_ERR_ARG, NULL);
-        ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, wrong[i], "key", 3, &request), MPI_ERR_ARG, NULL);
+        ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, wrong[i], "key", 3, &request), MPI_ERR_ARG,
+                 NULL);
         ET_CHECK(request == MPI_REQUEST_NULL && none == MPI_COMM_NULL, "something has been made");
     }
-    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, "*", 1, any, NULL, NULL, 0, &none), MPI_ERR_ARG, "executable");
-    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, NULL, 1, any, "sh", NULL, 0, &none), MPI_ERR_ARG, "arch_type");
+    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, "*", 1, any, NULL, NULL, 0, &none), MPI_ERR_ARG,
+             "executable");
+    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, NULL, 1, any, "sh", NULL, 0, &none), MPI_ERR_ARG,
+             "arch_type");
 }
 
 static void counts(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
 
-    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, "*", -1, NULL, "sh", NULL, 0, &none), MPI_ERR_COUNT, "-1");
+    ET_ERROR(MPIX_Spawn(MPI_COMM_SELF, 0, "*", -1, NULL, "sh", NULL, 0, &none), MPI_ERR_COUNT,
+             "-1");
     ET_ERROR(MPIX_Iaccept(MPI_COMM_SELF, "wrong", -1, &request), MPI_ERR_COUNT, "-1");
     ET_ERROR(MPIX_Iaccept(MPI_COMM_SELF, "wrong", 70000, &request), MPI_ERR_COUNT, "65536");
-    ET_ERROR(MPIX_Iaccept_keyed(MPI_COMM_SELF, "wrong", welcome, NULL, -1, &request), MPI_ERR_COUNT, "-1");
+    ET_ERROR(MPIX_Iaccept_keyed(MPI_COMM_SELF, "wrong", welcome, NULL, -1, &request), MPI_ERR_COUNT,
+             "-1");
     ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, "wrong", "key", -1, &request), MPI_ERR_COUNT, "-1");
     ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, "wrong", NULL, -1, &request), MPI_ERR_COUNT, "-1");
     ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, "wrong", NULL, 3, &request), MPI_ERR_ARG, "key");
-    ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, "wrong", text, 1025, &request), MPI_ERR_ARG, "1024");
+    ET_ERROR(MPIX_Icontact_keyed(MPI_COMM_SELF, "wrong", text, 1025, &request), MPI_ERR_ARG,
+             "1024");
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, -1, &request, &none), MPI_ERR_COUNT, "-1");
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 2, &request, &none), MPI_ERR_ARG, "2");
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, -1, &request, &none), MPI_ERR_COUNT, NULL);
@@ -302,7 +314,9 @@ static void broadcast_to_others(void)
         else if (i == 1)
             error = MPIX_Icontact(MPI_COMM_WORLD, "", &request);
         else
-            error = MPIX_Icontact_keyed(MPI_COMM_WORLD, "wrong", i == 2 ? NULL : "key", i == 2 ? 3 : -1, &request);
+            error =
+                MPIX_Icontact_keyed(MPI_COMM_WORLD, "wrong", i == 2 ? NULL : "key", i == 2 ? 3 : -1,
+                                    &request);
         if (!is_first) {
             ET_MPI(error);
             error = MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -311,8 +325,10 @@ static void broadcast_to_others(void)
         ET_ERROR(error, is_key && i == 3 ? MPI_ERR_COUNT : MPI_ERR_ARG, is_first ? NULL : "rank 0");
         ET_CHECK(request == MPI_REQUEST_NULL, "there is a request");
     }
-    ET_ERROR(MPIX_Client_connect(MPI_COMM_WORLD, NULL, &none), MPI_ERR_ARG, is_first ? NULL : "rank 0");
-    ET_ERROR(MPIX_Server_connect(MPI_COMM_WORLD, NULL, &none), MPI_ERR_ARG, is_first ? NULL : "rank 0");
+    ET_ERROR(MPIX_Client_connect(MPI_COMM_WORLD, NULL, &none), MPI_ERR_ARG,
+             is_first ? NULL : "rank 0");
+    ET_ERROR(MPIX_Server_connect(MPI_COMM_WORLD, NULL, &none), MPI_ERR_ARG,
+             is_first ? NULL : "rank 0");
 }
 
 static void arguments(void)
@@ -329,7 +345,7 @@ static void arguments(void)
     rendezvous_at(et.rank == 0 ? "meets 0" : "meets 1");
 }
 
-/* ---- no process manager, or a foreign one ------------------------------------------------------------------------ */
+/* ---- no process manager, or a foreign one ---------------------------------------------------- */
 
 static void outside(void)
 {
@@ -352,14 +368,17 @@ static void unmanaged(void)
     ET_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag));
     ET_CHECK(flag && *universe == 1, "%d processes", flag ? *universe : 0);
     for (int i = 0; i < 2; i++) {
-        ET_ERROR(MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &none, codes), MPI_ERR_SPAWN,
+        ET_ERROR(MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &none,
+                                codes), MPI_ERR_SPAWN,
                  "mpiexec -n 1");
-        ET_CHECK(codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN, "error codes %d and %d", codes[0], codes[1]);
-        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, "true", NULL, 0, &none), MPI_ERR_SPAWN, "mpiexec -n 1");
+        ET_CHECK(codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN, "error codes %d and %d",
+                 codes[0], codes[1]);
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, "true", NULL, 0, &none), MPI_ERR_SPAWN,
+                 "mpiexec -n 1");
     }
 }
 
-/* ---- before MPI_Init and after MPI_Finalize ---------------------------------------------------------------------- */
+/* ---- before MPI_Init and after MPI_Finalize -------------------------------------------------- */
 
 static int call(int which)
 {
@@ -425,11 +444,12 @@ static void expect_ends(const char *when)
             _exit(0);
         }
         ET_CHECK(child > 0 && waitpid(child, &status, 0) == child, "no child");
-        ET_CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 0, "call %d %s: status %x", which, when, status);
+        ET_CHECK(WIFEXITED(status) &&
+                 WEXITSTATUS(status) != 0, "call %d %s: status %x", which, when, status);
     }
 }
 
-/* ---- the program ------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

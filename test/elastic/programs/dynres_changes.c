@@ -1,7 +1,7 @@
 /*
- * SC1, SC2, SI2, SJ1, SJ2, SR7, SN3: what a process that is added, and one that is removed, finds through libmpidynres'
- * interface.  All call MPI_Init first, as its programs do: the world of those who are added is their start group.
- * --epochs N changes; the processes --size at the end.
+ * SC1, SC2, SI2, SJ1, SJ2, SR7, SN3: what a process that is added, and one that is removed, finds
+ * through libmpidynres' interface.  All call MPI_Init first, as its programs do: the world of those
+ * who are added is their start group.  --epochs N changes; the processes --size at the end.
  */
 
 #include "elastic_test.h"
@@ -53,12 +53,14 @@ static int begin(pset_name set)
     ET_MPI(MPI_Session_get_psets(session, MPI_INFO_NULL, &sets));
     int joins = !text_of(sets, "mpi://WORLD", value);
     ET_MPI(MPI_Session_get_info(session, &info));
-    ET_CHECK(text_of(info, "mpidynres_dynamic_start", start) && joins == !strcmp(start, "yes"), "SI2, SI4: %s", start);
+    ET_CHECK(text_of(info, "mpidynres_dynamic_start", start) &&
+             joins == !strcmp(start, "yes"), "SI2, SI4: %s", start);
     ET_CHECK(text_of(info, "mpidynres_origin_rc_tag", tag), "SI4");
     ET_CHECK(joins == (atoi(tag) != MPIDYNRES_NO_ORIGIN_RC_TAG), "SI4: %s", tag);
     strcpy(set, "mpi://WORLD");
     if (joins) {
-        ET_CHECK(text_of(info, "app_set", set) && text_of(info, "app_epoch", value), "SR7: keys of the accept");
+        ET_CHECK(text_of(info, "app_set", set) &&
+                 text_of(info, "app_epoch", value), "SR7: keys of the accept");
         epoch = atoi(value);
         snprintf(value, sizeof(value), "mpidynres://rc_%s", tag);
         ET_CHECK(text_of(sets, value, start), "SN3: %s is not listed", value);
@@ -94,8 +96,8 @@ static struct news await_change(const char *set, int epoch)
     ET_CHECK(!strcmp(value, type == MPIDYNRES_RC_ADD ? "add" : "sub"), "SI3: %s", value);
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, news.delta,
-                                    type == MPIDYNRES_RC_ADD ? MPIDYNRES_PSET_UNION : MPIDYNRES_PSET_DIFFERENCE,
-                                    news.set));
+                                    type == MPIDYNRES_RC_ADD ? MPIDYNRES_PSET_UNION
+                                        : MPIDYNRES_PSET_DIFFERENCE, news.set));
     snprintf(value, sizeof(value), "%d", epoch + 1);
     const char *const state[] = { "app_set", news.set, "app_epoch", value };
     ET_MPI(MPIDYNRES_Info_create_strings(4, state, &keys));

@@ -1,7 +1,7 @@
 /*
- * SR9, SR4, SC1: as libmpidynres' programs do it, whoever is first in the set requests changes, and if it is to leave
- * itself it does so without accepting; the next one is the first then.  As many changes as the argument states; who is
- * the first at the end states how many processes there are.
+ * SR9, SR4, SC1: as libmpidynres' programs do it, whoever is first in the set requests changes, and
+ * if it is to leave itself it does so without accepting; the next one is the first then.  As many
+ * changes as the argument states; who is the first at the end states how many processes there are.
  */
 
 #define MPIDYNRES_MAIN

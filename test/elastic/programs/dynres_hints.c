@@ -1,6 +1,6 @@
 /*
- * SC2: manager_std_dev and manager_change_prob of manager_config are hints to --adapt-policy random: with probability 0
- * nothing is offered any more.
+ * SC2: manager_std_dev and manager_change_prob of manager_config are hints to --adapt-policy
+ * random: with probability 0 nothing is offered any more.
  */
 
 #include "elastic_test.h"

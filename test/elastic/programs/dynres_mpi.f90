@@ -1,5 +1,6 @@
-! SC3: libmpidynres' interface by modules mpidynres and mpidynres_sim: a program that grows and shrinks, with each of
-! its routines.  As many changes as its argument states; one process at the end.
+! SC3: libmpidynres' interface by modules mpidynres and mpidynres_sim: a program that grows and
+! shrinks, with each of its routines.  As many changes as its argument states; one process at the
+! end.
 module app
   implicit none
   integer :: last = 0
@@ -98,7 +99,8 @@ contains
 
       next = ''
       call MPIDYNRES_RC_GET(session, rc, delta, tag, info, ierror)
-      call check(ierror == 0 .and. (rc == MPIDYNRES_RC_NONE .eqv. tag == MPIDYNRES_NO_ORIGIN_RC_TAG), 'rc_get')
+      call check(ierror == 0 &
+          .and. (rc == MPIDYNRES_RC_NONE .eqv. tag == MPIDYNRES_NO_ORIGIN_RC_TAG), 'rc_get')
       if (rc == MPIDYNRES_RC_NONE) return
       call MPI_Info_free(info, ierror)
       call MPI_SESSION_GET_PSET_INFO(session, delta, info, ierror)
@@ -106,7 +108,8 @@ contains
       call check(value == merge('add', 'sub', rc == MPIDYNRES_RC_ADD), 'pset_info')
       call MPI_Info_free(info, ierror)
       call MPIDYNRES_ADD_SCHEDULING_HINTS(session, MPI_INFO_NULL, answer, ierror)
-      call MPIDYNRES_PSET_CREATE_OP(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_INTERSECT, spare, ierror)
+      call MPIDYNRES_PSET_CREATE_OP(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_INTERSECT, &
+          spare, ierror)
       call check(ierror == 0 .and. (spare == '' .eqv. rc == MPIDYNRES_RC_ADD), 'intersection')
       if (spare /= '') call MPIDYNRES_PSET_FREE(session, spare, ierror)
       call check(ierror == 0, 'free')

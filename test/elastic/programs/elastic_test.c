@@ -225,7 +225,8 @@ void et_exercise(MPI_Comm comm, const char *name)
                         (rank + size - 1) % size, 5, comm, MPI_STATUS_IGNORE));
     ET_CHECK(token == (rank + size - 1) % size, "%s: the ring gives %d", name, token);
     token = -1;
-    ET_MPI(MPI_Sendrecv(&size, 1, MPI_INT, rank, 7, &token, 1, MPI_INT, rank, 7, comm, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(&size, 1, MPI_INT, rank, 7, &token, 1, MPI_INT, rank, 7, comm,
+                        MPI_STATUS_IGNORE));
     ET_CHECK(token == size, "%s: a message to oneself gives %d", name, token);
 }
 
@@ -384,7 +385,8 @@ static void learn_members(int joining_rank)
 {
     int pre = et.staying + et.leaving, all = pre + et.joining;
     struct member me, *members = calloc((size_t) all, sizeof(*members));
-    struct member *own = members + (joining_rank ? pre : 0), *other = members + (joining_rank ? 0 : pre);
+    struct member *own = members + (joining_rank ? pre : 0), *other =
+        members + (joining_rank ? 0 : pre);
 
     me.who = et_who();
     me.leaves = et.status == MPI_ADAPT_STATUS_LEAVING;
@@ -556,8 +558,9 @@ MPI_T_pvar_handle et_open_variable(MPI_T_pvar_session session, const char *name)
     MPI_T_pvar_handle handle;
     int index, count;
 
-    ET_CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable %s", name);
-    ET_CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS && count == 1,
-             "no handle for %s", name);
+    ET_CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS,
+             "no variable %s", name);
+    ET_CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS &&
+             count == 1, "no handle for %s", name);
     return handle;
 }

@@ -3,8 +3,8 @@
  * an elastic program (probe, begin, commit) with the general clauses checked on the way.
  *
  * State is one object per process, `et`, owned by elastic_test.c; a program is single threaded
- * unless it states otherwise, and then only its main thread calls et_ functions.  A failed check ends
- * the whole job with exit code ET_FAILED: no program prints PASS after a failure.
+ * unless it states otherwise, and then only its main thread calls et_ functions.  A failed check
+ * ends the whole job with exit code ET_FAILED: no program prints PASS after a failure.
  */
 
 #ifndef ELASTIC_TEST_H_INCLUDED
@@ -73,7 +73,7 @@ void et_fail_mpi(const char *file, int line, const char *call, int error)
 void et_expect_error(const char *file, int line, const char *call, int error, int class,
                      const char *word);
 
-/* ---- the life of an elastic program ---------------------------------------------------------------- */
+/* ---- the life of an elastic program ---------------------------------------------------------- */
 void et_options(int *argc, char ***argv);
 void et_init(int *argc, char ***argv);  /* MPI_Init_adapt; et.status is the result */
 void et_init_thread(int *argc, char ***argv, int required);

@@ -1,6 +1,7 @@
 /*
- * MPI_Get_elements and MPI_Status_set_elements (and _x, MPI_Get_elements_c, MPI_Get_count) of drawn datatypes, compared
- * with a list of the basic elements that the constructors stand for.  --seed N --types N
+ * MPI_Get_elements and MPI_Status_set_elements (and _x, MPI_Get_elements_c, MPI_Get_count) of drawn
+ * datatypes, compared with a list of the basic elements that the constructors stand for.  --seed N
+ * --types N
  */
 
 #include "elastic_test.h"
@@ -86,9 +87,10 @@ static MPI_Datatype draw_struct(struct model *model, int depth)
 /* A constructor that repeats one type; `times` is how often. */
 static MPI_Datatype repeat(MPI_Datatype old, int *times)
 {
-    int lengths[2] = {draw(0, 2), draw(1, 2)}, at[2] = {0, 9}, sizes[2] = {4, 5}, parts[2], starts[2] = {1, 2};
-    int distributions[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, arguments[2] = {MPI_DISTRIBUTE_DFLT_DARG,
-        1
+    int lengths[2] = { draw(0, 2), draw(1, 2) }, at[2] = { 0, 9 }, sizes[2] =
+        { 4, 5 }, parts[2], starts[2] = { 1, 2 };
+    int distributions[2] = { MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC }, arguments[2] =
+        { MPI_DISTRIBUTE_DFLT_DARG, 1
     };
     int processes[2] = {2, 1}, block = draw(1, 3);
     MPI_Aint lb, extent, bytes[2];
@@ -133,7 +135,8 @@ static MPI_Datatype repeat(MPI_Datatype old, int *times)
             *times = parts[0] * parts[1];
             break;
         case 8:
-            MPI_Type_create_darray(2, 0, 2, sizes, distributions, arguments, processes, MPI_ORDER_C, old, &type);
+            MPI_Type_create_darray(2, 0, 2, sizes, distributions, arguments, processes, MPI_ORDER_C,
+                                   old, &type);
             *times = 2 * 5;
             break;
         case 9:
@@ -190,7 +193,8 @@ static int bytes_of(const struct model *model, int elements)
     return bytes;
 }
 
-static void expect_elements(MPI_Datatype type, MPI_Status * status, int expected, const char *what, int number)
+static void expect_elements(MPI_Datatype type, MPI_Status * status, int expected, const char *what,
+                            int number)
 {
     int elements = -1;
     MPI_Count large = -1, larger = -1;
@@ -199,18 +203,19 @@ static void expect_elements(MPI_Datatype type, MPI_Status * status, int expected
     ET_MPI(MPI_Get_elements_x(status, type, &large));
     ET_MPI(MPI_Get_elements_c(status, type, &larger));
     ET_CHECK(elements == expected && large == expected && larger == expected,
-             "%s %d of a type: %d elements, by _x %d, by _c %d, not %d", what, number, elements, (int) large,
-             (int) larger, expected);
+             "%s %d of a type: %d elements, by _x %d, by _c %d, not %d", what, number, elements,
+             (int) large, (int) larger, expected);
 }
 
 /* A status of the type: its bytes, and what is counted. */
-static void expect_bytes(MPI_Datatype type, MPI_Status * status, const struct model *model, int elements)
+static void expect_bytes(MPI_Datatype type, MPI_Status * status, const struct model *model,
+                         int elements)
 {
     int bytes = -1, count = -1;
 
     ET_MPI(MPI_Get_count(status, MPI_BYTE, &bytes));
-    ET_CHECK(bytes == bytes_of(model, elements), "%d elements are set: %d bytes, not %d", elements, bytes,
-             bytes_of(model, elements));
+    ET_CHECK(bytes == bytes_of(model, elements), "%d elements are set: %d bytes, not %d", elements,
+             bytes, bytes_of(model, elements));
     expect_elements(type, status, elements, "elements", elements);
     ET_MPI(MPI_Get_count(status, type, &count));
     ET_CHECK(count == (elements % model->count ? MPI_UNDEFINED : elements / model->count),
@@ -252,8 +257,8 @@ static void check_large(void)
     int count;
 
     memset(&status, 0, sizeof(status));
-    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 8}, (MPI_Datatype[]) {MPI_CHAR, MPI_DOUBLE},
-                                  &pair));
+    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 8},
+                                  (MPI_Datatype[]) {MPI_CHAR, MPI_DOUBLE}, &pair));
     ET_MPI(MPI_Type_contiguous(1000000, pair, &many));
     ET_MPI(MPI_Type_commit(&many));
     ET_MPI(MPI_Status_set_elements_x(&status, many, large + 1));

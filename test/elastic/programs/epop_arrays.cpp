@@ -1,7 +1,7 @@
 /*
- * A program of epop.hpp whose state is registered (program::arrays): two elastic phases whose windows move it, over one
- * registration, because the positions of block_free are part of it.  Every element is compared in each iteration.
- * SPEC-epop H2, D4.
+ * A program of epop.hpp whose state is registered (program::arrays): two elastic phases whose
+ * windows move it, over one registration, because the positions of block_free are part of it.
+ * Every element is compared in each iteration.  SPEC-epop H2, D4.
  */
 
 #include <elastic.hpp>
@@ -21,7 +21,8 @@ struct State {
     elastic::layout cells = elastic::block_free(CELLS);
     std::vector<long> field;
     std::vector<long> index;    /* of each element of field, moved with it */
-    long step = 0, size = 0, worlds = 0;        /* the size is that of the world in which this was written */
+    /* the size is that of the world in which this was written */
+    long step = 0, size = 0, worlds = 0;
     int epochs = 0, done = 0;
 };
 
@@ -79,7 +80,8 @@ int advance(State &s)
 EPOP_PROGRAM(State, p)
 {
     p.init(set_up);
-    p.after([](State &s, int rank, int size) {  /* the world is the new one: collective calls are allowed */
+    /* the world is the new one: collective calls are allowed */
+    p.after([](State &s, int rank, int size) {
         int its_rank, its_size;
         MPI_Comm_rank(MPI_COMM_WORLD, &its_rank);
         MPI_Comm_size(MPI_COMM_WORLD, &its_size);
@@ -95,9 +97,11 @@ EPOP_PROGRAM(State, p)
         d.add("size", s.size);
         d.add("worlds", s.worlds);
     });
-    auto first = p.elastic("first", advance).while_([](const State &s) { return s.step % TIMES != 0; });
+    auto first =
+        p.elastic("first", advance).while_([](const State &s) { return s.step % TIMES != 0; });
     p.elastic("second", advance).while_([](const State &s) { return s.step % TIMES != 0; });
-    p.branch("back", [=](const State &s, int pc) { return s.worlds < s.epochs ? first.pc() : pc + 1; });
+    p.branch("back",
+             [=](const State &s, int pc) { return s.worlds < s.epochs ? first.pc() : pc + 1; });
     p.rigid("last", [](State &s) {
         int rank, size;
         check(s);

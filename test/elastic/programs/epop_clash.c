@@ -1,6 +1,6 @@
 /*
- * An archive with a global variable that has the name of a function of libc: the driver refuses it and names
- * both, instead of a program that ends by a signal.  SPEC-epop E1.
+ * An archive with a global variable that has the name of a function of libc: the driver refuses it
+ * and names both, instead of a program that ends by a signal.  SPEC-epop E1.
  */
 
 #include <epop.h>

@@ -44,8 +44,8 @@ void set_up(epop::args a, State &s)
     MPI_Type_contiguous(3, MPI_INT64_T, &s.type);
     MPI_Type_commit(&s.type);
     MPIX_Adapt_data_create(&s.data);
-    MPIX_Adapt_data_add(s.data, "shared", reinterpret_cast<void **>(&s.shared), s.type, &s.everywhere,
-                        nullptr, nullptr);
+    MPIX_Adapt_data_add(s.data, "shared", reinterpret_cast<void **>(&s.shared), s.type,
+                        &s.everywhere, nullptr, nullptr);
     if (status != MPI_ADAPT_STATUS_JOINING)
         s.shared = static_cast<Shared *>(std::calloc(1, sizeof(Shared)));
 }
@@ -76,14 +76,17 @@ EPOP_PROGRAM(State, p)
 {
     p.init(set_up);
     auto steps = p.elastic("steps", step)
-                     .while_([](const State &s) { return throw_if(s, "condition"), s.shared->steps % 5 != 0; })
+                     .while_([](const State &s) {
+                         return throw_if(s, "condition"), s.shared->steps % 5 != 0;
+                     })
                      .redistribute(move)
                      .total([](const State &) { return 5; });
     p.branch("back", [=](const State &s, int pc) {
         throw_if(s, "branch");
         return s.shared->epochs < s.epochs ? steps.pc() : pc + 1;
     });
-    for (int i = 0; std::getenv("EPOP_CXX_MORE") && i < std::atoi(std::getenv("EPOP_CXX_MORE")); i++)
+    for (int i = 0; std::getenv("EPOP_CXX_MORE") && i < std::atoi(std::getenv("EPOP_CXX_MORE"));
+         i++)
         p.rigid("more", [](State &) { return 0; });
     p.rigid("last", [](State &s) {
         int rank, size;

@@ -1,9 +1,9 @@
 /*
- * A program of phases is measured by its phases: the performance variables agree with its own clock, in
- * each world anew.  In an iteration of "solve" rank 0 computes longest, and the others wait for it in MPI;
- * MPI is called from sites of which loops would be found otherwise.  With --watched 1 it stays in "setup",
- * "solve" and "between" until the file of that name exists, for those who observe it from outside.
- * SPEC-epop M1 to M4, L1.
+ * A program of phases is measured by its phases: the performance variables agree with its own
+ * clock, in each world anew.  In an iteration of "solve" rank 0 computes longest, and the others
+ * wait for it in MPI; MPI is called from sites of which loops would be found otherwise.  With
+ * --watched 1 it stays in "setup", "solve" and "between" until the file of that name exists, for
+ * those who observe it from outside.  SPEC-epop M1 to M4, L1.
  */
 
 #include "elastic_test.h"
@@ -16,7 +16,8 @@ enum { ROUNDS = 25, INNER = 3, LOOPS = 4, MANY = 1000000 };     /* loops: all bu
 static struct state {
     int epoch, watched, stop, outputs;
     int rounds;                 /* since the world is as it is */
-    double began, executed, mpi;        /* when that was; seconds in "solve" and in MPI since then */
+    /* when that was; seconds in "solve" and in MPI since then */
+    double began, executed, mpi;
     MPI_T_pvar_session session;
     MPI_T_pvar_handle loops, loop_time, mpi_time, every;
 } state;
@@ -24,14 +25,16 @@ static struct state {
 static unsigned number(MPI_T_pvar_handle handle)
 {
     unsigned value;
-    ET_CHECK(MPI_T_pvar_read(state.session, handle, &value) == MPI_SUCCESS, "a variable cannot be read");
+    ET_CHECK(MPI_T_pvar_read(state.session, handle, &value) == MPI_SUCCESS,
+             "a variable cannot be read");
     return value;
 }
 
 static double seconds(MPI_T_pvar_handle handle)
 {
     double value;
-    ET_CHECK(MPI_T_pvar_read(state.session, handle, &value) == MPI_SUCCESS, "a variable cannot be read");
+    ET_CHECK(MPI_T_pvar_read(state.session, handle, &value) == MPI_SUCCESS,
+             "a variable cannot be read");
     return value;
 }
 
@@ -49,7 +52,8 @@ static void check_refused(void)
 {
     MPIX_T_EPOP_loop loop = {.id = 1,.kind = MPIX_T_EPOP_ELASTIC,.name = "late" };
 
-    ET_CHECK(MPI_T_enable_EPOP_mode() == MPI_T_ERR_INVALID, "the mode changes after initialisation");
+    ET_CHECK(MPI_T_enable_EPOP_mode() == MPI_T_ERR_INVALID,
+             "the mode changes after initialisation");
     ET_CHECK(MPIX_T_EPOP_loops(1, &loop) == MPI_T_ERR_INVALID, "loops are handed out twice");
     ET_CHECK(MPIX_T_EPOP_iteration(LOOPS, 0, -1) == MPI_T_ERR_INVALID, "there is a loop too many");
     ET_CHECK(MPIX_T_EPOP_iteration(-2, 0, -1) == MPI_T_ERR_INVALID, "there is a loop before all");
@@ -78,8 +82,8 @@ static int init(int *argn, char ***argc, void **data)
     return 0;
 }
 
-/* M1, M3: from the first iteration on, or after a window from the second, which is the first that lies in
- * this world. */
+/* M1, M3: from the first iteration on, or after a window from the second, which is the first that
+ * lies in this world. */
 static void check_first(void)
 {
     double loop = seconds(state.loop_time), mpi = seconds(state.mpi_time);

@@ -1,10 +1,10 @@
 /*
- * A program of the driver epop: two elastic phases, the first with phase_redistribute, the second with
- * phase_adapt, a branch back, and a rigid phase.  Windows come at any iteration of both.  Its data is
- * an array in blocks and what all processes share, both registered with adapt_data.h.  In each
- * iteration every element is compared with what it must be, and all processes with each other: what
- * they have executed, and how often (E3).  `after` comes once with each window.  SPEC-epop P2, P3, E2,
- * E3, W1, W3 to W6.
+ * A program of the driver epop: two elastic phases, the first with phase_redistribute, the second
+ * with phase_adapt, a branch back, and a rigid phase.  Windows come at any iteration of both.  Its
+ * data is an array in blocks and what all processes share, both registered with adapt_data.h.  In
+ * each iteration every element is compared with what it must be, and all processes with each other:
+ * what they have executed, and how often (E3).  `after` comes once with each window.  SPEC-epop P2,
+ * P3, E2, E3, W1, W3 to W6.
  */
 
 #include "elastic_test.h"
@@ -76,8 +76,9 @@ static int init(int *argn, char ***argc, void **data)
                                &shared_layout, NULL, NULL));
     if (et.status == MPI_ADAPT_STATUS_NEW) {
         int64_t first;
-        state->cells = calloc(1 + (size_t) MPIX_Layout_range(&cells_layout, et.rank, et.size, &first),
-                              sizeof(uint64_t));
+        state->cells =
+            calloc(1 + (size_t) MPIX_Layout_range(&cells_layout, et.rank, et.size, &first),
+                   sizeof(uint64_t));
         state->shared = calloc(SHARED, sizeof(int64_t));
     }
     state->last = et_seconds();
@@ -194,7 +195,8 @@ static int redistribute(void *data, const epop_window_t *window)
     ET_CHECK(window->iteration == state->shared[EXECUTED + SOLVE] % SOLVE_TIMES, "iteration %lld",
              (long long) window->iteration);
     ET_MPI(MPI_Comm_size(window->new_world, &size));
-    ET_CHECK(size == window->new_size && size == window->staying + window->joining, "size %d", size);
+    ET_CHECK(size == window->new_size &&
+             size == window->staying + window->joining, "size %d", size);
     return 0;
 }
 
@@ -206,7 +208,8 @@ static int adapt(void *data)
 
     ET_MPI(MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining));
     if (et.status != MPI_ADAPT_STATUS_JOINING)
-        et.status = new_world == MPI_COMM_NULL ? MPI_ADAPT_STATUS_LEAVING : MPI_ADAPT_STATUS_STAYING;
+        et.status = new_world == MPI_COMM_NULL ? MPI_ADAPT_STATUS_LEAVING
+            : MPI_ADAPT_STATUS_STAYING;
     ET_MPI(MPIX_Adapt_window_fill(MPI_COMM_WORLD, intercomm, new_world, et.status, &window));
     ET_CHECK(window.staying == staying && window.leaving == leaving && window.joining == joining,
              "counts %d %d %d", staying, leaving, joining);
@@ -225,12 +228,13 @@ static int after(void *data, int new_rank, int new_size)
 
     ET_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    ET_CHECK(rank == new_rank && size == new_size, "after is called with rank %d of %d", new_rank, new_size);
+    ET_CHECK(rank == new_rank &&
+             size == new_size, "after is called with rank %d of %d", new_rank, new_size);
     ET_CHECK(state->after_epoch < state->shared[EPOCH], "after is called twice");
     state->after_epoch = state->shared[EPOCH];
     ET_MPI(MPI_Allreduce(&state->after_epoch, &lowest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
-    ET_CHECK(lowest == state->after_epoch, "after is called in epochs %lld and %lld", (long long) lowest,
-             (long long) state->after_epoch);
+    ET_CHECK(lowest == state->after_epoch, "after is called in epochs %lld and %lld",
+             (long long) lowest, (long long) state->after_epoch);
     return 0;
 }
 
@@ -254,7 +258,8 @@ program_t *get_program(void)
         {.type = BRANCH,.name = "back",.branch_condition = back},
         {.type = RP,.name = "output",.phase_exec = output,.loop_condition = more_output}
     };
-    static program_t program = {.size = ELEMENTS,.elements = elements,.name = "phases",.leave = leave,
+    static program_t program = {.size = ELEMENTS,.elements = elements,.name = "phases",
+                                .leave = leave,
         .after = after
     };
 

@@ -50,7 +50,8 @@ program_t *get_program(void)
 {
     static program_element_t elements[] = {
         {.type = INIT,.init = init},
-        {.type = EP,.phase_exec = work,.loop_condition = goes_on,.phase_redistribute = redistribute},
+        {.type = EP,.phase_exec = work,.loop_condition = goes_on,
+         .phase_redistribute = redistribute},
         {.type = RP,.phase_exec = last}
     };
     static program_t program = {.size = 3,.elements = elements };

@@ -1,7 +1,7 @@
 /*
- * A program of the driver epop that does what it must not: --what states which.  SPEC-epop P1, P3 to
- * P7, W2, W4.  The rank that is wrong is 1, or all.  Without a window in it, it is wrong after one
- * adaptation.
+ * A program of the driver epop that does what it must not: --what states which.  SPEC-epop P1, P3
+ * to P7, W2, W4.  The rank that is wrong is 1, or all.  Without a window in it, it is wrong after
+ * one adaptation.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,7 @@
 /*
- * MPI_Error_string and MPI_Error_class of classes: those beyond MPICH's table have a text that names what has
- * happened, and the others have MPICH's.  The text of an error with a long stack stays within its buffer, in lines of
- * any width (defect 28, #7885).
+ * MPI_Error_string and MPI_Error_class of classes: those beyond MPICH's table have a text that
+ * names what has happened, and the others have MPICH's.  The text of an error with a long stack
+ * stays within its buffer, in lines of any width (defect 28, #7885).
  */
 
 #include "elastic_test.h"
@@ -35,7 +35,8 @@ static void expect_text(int error, const char *word)
     int length = -1, class = -1;
 
     ET_MPI(MPI_Error_string(error, text, &length));
-    ET_CHECK(length == (int) strlen(text) && strstr(text, word), "class %d: '%s' lacks '%s'", error, text, word);
+    ET_CHECK(length == (int) strlen(text) &&
+             strstr(text, word), "class %d: '%s' lacks '%s'", error, text, word);
     ET_MPI(MPI_Error_class(error, &class));
     ET_CHECK(class == error, "class %d is of class %d", error, class);
 }
@@ -79,9 +80,11 @@ static const char *text_within_buffer(int error, char *all)
     memset(all, '~', 2 * AROUND + MPI_MAX_ERROR_STRING);
     ET_MPI(MPI_Error_string(error, text, &length));
     for (int i = 0; i < AROUND; i++)
-        ET_CHECK(all[i] == '~' && text[MPI_MAX_ERROR_STRING + i] == '~', "byte %d beside the text is written", i);
-    ET_CHECK(length == (int) strlen(text) && length < MPI_MAX_ERROR_STRING, "%d characters, and a length of %d",
-             (int) strlen(text), length);
+        ET_CHECK(all[i] == '~' &&
+                 text[MPI_MAX_ERROR_STRING + i] == '~', "byte %d beside the text is written", i);
+    ET_CHECK(length == (int) strlen(text) &&
+             length < MPI_MAX_ERROR_STRING, "%d characters, and a length of %d", (int) strlen(text),
+             length);
     return text;
 }
 
@@ -98,7 +101,8 @@ static void expect_lines(const char *text, int width, const char *unbroken)
             unbroken++;
         }
     }
-    ET_CHECK(longest <= (width > 80 ? width : 80), "in lines of %d one has %d characters", width, longest);
+    ET_CHECK(longest <= (width > 80 ? width : 80), "in lines of %d one has %d characters", width,
+             longest);
 }
 
 static void expect_long_texts(void)

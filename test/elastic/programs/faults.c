@@ -1,11 +1,13 @@
 /*
- * "A failed call changes nothing", or it ends the job with a message; with faults made on purpose.  The memory
- * functions of this program replace the C library's, so that one call of libmpi, counted from the moment
- * when they are armed, fails:
- *   --where probe    the --fail'th mmap of the process with rank 0, from the start on: it cannot prepare for the
- *                    first adaptation, which is withdrawn; the next one goes through
- *   --where begin    the --fail'th allocation in MPI_Comm_adapt_begin of rank 0.  If that returns an error nothing
- *                    must have changed, and a second call goes through; after that an error ends the job.
+ * "A failed call changes nothing", or it ends the job with a message; with faults made on purpose.
+ * The memory functions of this program replace the C library's, so that one call of libmpi, counted
+ * from the moment when they are armed, fails:
+ *   --where probe    the --fail'th mmap of the process with rank 0, from the start on: it cannot
+ *                    prepare for the first adaptation, which is withdrawn; the next one goes
+ *                    through
+ *   --where begin    the --fail'th allocation in MPI_Comm_adapt_begin of rank 0.  If that returns
+ *                    an error nothing must have changed, and a second call goes through; after that
+ *                    an error ends the job.
  *   --where commit   the same in MPI_Comm_adapt_commit, from which on no error may be returned
  * Prints MISSED where that call was never reached, and FAILED where it was.
  */
@@ -121,8 +123,8 @@ static void begin(void)
     et.in_window = 1;
 }
 
-/* Commit deletes attributes when all processes have agreed on it: what fails before that is a collective operation
- * like any other, and MPICH's modules do not bear that. */
+/* Commit deletes attributes when all processes have agreed on it: what fails before that is a
+ * collective operation like any other, and MPICH's modules do not bear that. */
 static int arm_commit(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void) comm, (void) key, (void) value, (void) extra;

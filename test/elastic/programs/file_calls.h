@@ -1,6 +1,7 @@
 /*
- * Calls of MPI-IO that read and write, by explicit offset, for programs that try each of them on the same data; and the
- * file that they use, with hints of the command line (--hints NAME=VALUE,...).  One program includes it.
+ * Calls of MPI-IO that read and write, by explicit offset, for programs that try each of them on
+ * the same data; and the file that they use, with hints of the command line (--hints
+ * NAME=VALUE,...).  One program includes it.
  */
 
 #ifndef FILE_CALLS_H_INCLUDED
@@ -79,14 +80,15 @@ static void open_file(const char *path, int argc, char **argv)
         *value = '\0';
         ET_MPI(MPI_Info_set(hints, word, value + 1));
     }
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints,
-                         &file));
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path,
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints, &file));
     ET_MPI(MPI_Info_free(&hints));
     free(copy);
 }
 
 /* The whole program: `check` runs with the file open. */
-static int check_file_calls(int argc, char **argv, const char *path, void (*check)(void), const char *title)
+static int check_file_calls(int argc, char **argv, const char *path, void (*check)(void),
+                            const char *title)
 {
     et_options(&argc, &argv);
     ET_MPI(MPI_Init(&argc, &argv));

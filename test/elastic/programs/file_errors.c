@@ -1,7 +1,8 @@
 /*
- * A read or write that fails on one process: all processes of a collective one return, and with an error; the
- * error handler of the file is called, not that of a communicator.  The process that accesses the file for all (an
- * aggregator) loses its descriptor: instead is one of the same file that cannot be read, or not be written.
+ * A read or write that fails on one process: all processes of a collective one return, and with an
+ * error; the error handler of the file is called, not that of a communicator.  The process that
+ * accesses the file for all (an aggregator) loses its descriptor: instead is one of the same file
+ * that cannot be read, or not be written.
  */
 
 #include "elastic_test.h"
@@ -14,7 +15,8 @@
 
 static const char *const path = "file_errors.data";
 
-/* The descriptors of files whose name contains `part` are replaced by ones of the file of this mode; how many. */
+/* The descriptors of files whose name contains `part` are replaced by ones of the file of this
+ * mode; how many. */
 static int replace_descriptors(const char *part, int mode)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -134,7 +136,8 @@ static void fail(MPI_Info hints, enum form form, enum what what)
     ET_MPI(write_by(form, file, buf));
     ET_MPI(read_by(form, file, buf));
     if (et.rank == 0)
-        ET_CHECK(replace_descriptors(path, what == WRITE ? O_RDONLY : O_WRONLY) > 0, "the file is not open");
+        ET_CHECK(replace_descriptors(path, what == WRITE ? O_RDONLY : O_WRONLY) > 0,
+                 "the file is not open");
     ET_MPI(MPI_File_create_errhandler(count_errors, &handler));
     ET_MPI(MPI_File_set_errhandler(file, handler));
     ET_MPI(MPI_Errhandler_free(&handler));
@@ -142,7 +145,8 @@ static void fail(MPI_Info hints, enum form form, enum what what)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Error_class(what == READ ? read_by(form, file, buf) : write_by(form, file, buf), &class);
     ET_CHECK(class == MPI_ERR_IO, "%s %s: class %d", form_names[form], what_names[what], class);
-    ET_CHECK(handled == 1, "%s %s: %d calls of the error handler", form_names[form], what_names[what], handled);
+    ET_CHECK(handled == 1, "%s %s: %d calls of the error handler", form_names[form],
+             what_names[what], handled);
     ET_MPI(MPI_File_close(&file));
 }
 
@@ -169,7 +173,8 @@ static void fail_ordered(int split, int writes)
             MPI_File_read_ordered(file, buf, ELEMENTS, MPI_INT, &status);
     }
     MPI_Error_class(error, &class);
-    ET_CHECK((class != MPI_SUCCESS) == (et.rank == failing), "ordered %s: class %d", writes ? "write" : "read", class);
+    ET_CHECK((class != MPI_SUCCESS) == (et.rank == failing), "ordered %s: class %d",
+             writes ? "write" : "read", class);
     ET_MPI(MPI_File_close(&file));
 }
 
@@ -188,7 +193,8 @@ static void fail_alone(enum form form, int writes)
     else
         ET_MPI(MPI_File_iread_at(file, 0, buf, ELEMENTS, MPI_INT, &request));
     MPI_Error_class(complete(&request, form, &status), &class);
-    ET_CHECK(class == MPI_ERR_IO, "%s %s alone: class %d", form_names[form], writes ? "write" : "read", class);
+    ET_CHECK(class == MPI_ERR_IO, "%s %s alone: class %d", form_names[form],
+             writes ? "write" : "read", class);
     ET_MPI(MPI_File_close(&file));
 }
 

@@ -1,7 +1,8 @@
 /*
- * Files in the data representation external32: each call that reads gets what was written, and each call that writes
- * writes it, also with gaps in memory.  Processes have blocks in turn, so that collective operations exchange data.
- * With --large 1 one process writes more than 2 GiB with gaps.
+ * Files in the data representation external32: each call that reads gets what was written, and each
+ * call that writes writes it, also with gaps in memory.  Processes have blocks in turn, so that
+ * collective operations exchange data.  With --large 1 one process writes more than 2 GiB with
+ * gaps.
  */
 
 #include "elastic_test.h"
@@ -11,7 +12,8 @@
 
 static const char *const path = "file_external32.data";
 static int memory[2][2 * MOST_STRIDE * ELEMENTS];
-static int *const numbers = memory[0] + MOST_STRIDE * ELEMENTS, *const buf = memory[1] + MOST_STRIDE * ELEMENTS;
+static int *const numbers = memory[0] + MOST_STRIDE * ELEMENTS, *const buf =
+    memory[1] + MOST_STRIDE * ELEMENTS;
 /* The numbers in memory: where the first one is, and how far it is to the next. */
 static const struct layout {
     int first, stride;
@@ -28,7 +30,8 @@ static void view(int is_ordered)
 
     ET_MPI(MPI_Type_create_resized(MPI_INT, 0, (is_ordered ? 1 : et.size) * 4, &type));
     ET_MPI(MPI_Type_commit(&type));
-    ET_MPI(MPI_File_set_view(file, is_ordered ? 0 : 4 * et.rank, MPI_INT, type, "external32", MPI_INFO_NULL));
+    ET_MPI(MPI_File_set_view(file, is_ordered ? 0 : 4 * et.rank, MPI_INT, type, "external32",
+                             MPI_INFO_NULL));
     ET_MPI(MPI_Type_free(&type));
 }
 
@@ -63,7 +66,7 @@ static void wait_for_request(void)
     ET_MPI(MPI_Wait(&request, &status));
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void read_here(void)
 {
@@ -120,7 +123,7 @@ static void read_shared(void)
     in_turn(read_next);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_here(void)
 {
@@ -182,13 +185,15 @@ static const struct call {
     void (*call) (void);
     int writes, is_ordered;
 } calls[] = {
-    {"read_at", read_here, 0, 0}, {"read_all", read_all, 0, 0}, {"read_at_all_begin", read_split, 0, 0},
+    {"read_at", read_here, 0, 0}, {"read_all", read_all, 0, 0},
+    {"read_at_all_begin", read_split, 0, 0},
     {"iread_at", iread_here, 0, 0}, {"iread", iread, 0, 0}, {"iread_all", iread_all, 0, 0},
     {"read_ordered", read_ordered, 0, 1}, {"read_ordered_begin", read_ordered_split, 0, 1},
     {"read_shared", read_shared, 0, 1}, {"write_shared", write_shared, 1, 1},
     {"write_at_all_begin", write_split, 1, 0}, {"write_ordered_begin", write_ordered_split, 1, 1},
-    {"write_at", write_here, 1, 0}, {"write_all", write_all, 1, 0}, {"iwrite_at", iwrite_here, 1, 0},
-    {"iwrite", iwrite, 1, 0}, {"iwrite_all", iwrite_all, 1, 0}, {"write_ordered", write_ordered, 1, 1},
+    {"write_at", write_here, 1, 0}, {"write_all", write_all, 1, 0},
+    {"iwrite_at", iwrite_here, 1, 0}, {"iwrite", iwrite, 1, 0}, {"iwrite_all", iwrite_all, 1, 0},
+    {"write_ordered", write_ordered, 1, 1},
 };
 
 static void check(const struct call *call)
@@ -213,8 +218,9 @@ static void check(const struct call *call)
         read_here();
     }
     for (int i = 0; i < ELEMENTS; i++)
-        ET_CHECK(buf[index_of(i)] == numbers[index_of(i)], "%s, in memory from %d by %d: number %d is %d, not %d",
-                 call->name, layout->first, layout->stride, i, buf[index_of(i)], numbers[index_of(i)]);
+        ET_CHECK(buf[index_of(i)] == numbers[index_of(i)],
+                 "%s, in memory from %d by %d: number %d is %d, not %d", call->name, layout->first,
+                 layout->stride, i, buf[index_of(i)], numbers[index_of(i)]);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -223,7 +229,8 @@ static void check_layout(void)
     make_element();
     for (int i = 0; i < ELEMENTS; i++)
         numbers[index_of(i)] = 100000 * (et.rank + 1) + i;
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path,
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &file));
     for (unsigned i = 0; i < sizeof(calls) / sizeof(*calls); i++)
         check(&calls[i]);
@@ -231,7 +238,8 @@ static void check_layout(void)
     ET_MPI(MPI_Type_free(&element));
 }
 
-/* All parts of the file are the same bytes of memory, two halves with a gap, so that these are few. */
+/* All parts of the file are the same bytes of memory, two halves with a gap, so that these are
+ * few. */
 static void check_large(void)
 {
     enum { HALF = 1 << 17, PARTS = 2049 };
@@ -246,7 +254,8 @@ static void check_large(void)
     ET_MPI(MPI_Type_commit(&halves));
     ET_MPI(MPI_Type_create_hvector(PARTS, 1, 0, halves, &parts));
     ET_MPI(MPI_Type_commit(&parts));
-    ET_MPI(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+    ET_MPI(MPI_File_open(MPI_COMM_SELF, path,
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &file));
     ET_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL));
     ET_MPI(MPI_File_write_at(file, 0, part, 1, parts, &status));
@@ -255,11 +264,13 @@ static void check_large(void)
     for (int reads = 0; reads < 2; reads++) {
         memset(seen, 0, sizeof(seen));
         if (reads == 0)         /* the last part */
-            ET_MPI(MPI_File_read_at(file, (bytes - part_bytes) / (MPI_Offset) sizeof(int), seen, 1, halves, &status));
+            ET_MPI(MPI_File_read_at(file, (bytes - part_bytes) / (MPI_Offset) sizeof(int), seen, 1,
+                                    halves, &status));
         else
             ET_MPI(MPI_File_read_at(file, 0, seen, 1, parts, &status));
         for (int i = 0; i < 3 * HALF; i++)
-            ET_CHECK(seen[i] == (i / HALF == 1 ? 0 : part[i]), "read %d: number %d is %d", reads, i, seen[i]);
+            ET_CHECK(seen[i] == (i / HALF == 1 ? 0 : part[i]), "read %d: number %d is %d", reads, i,
+                     seen[i]);
     }
     ET_MPI(MPI_File_close(&file));
     ET_MPI(MPI_Type_free(&halves));

@@ -1,7 +1,8 @@
 /*
- * Files with types that MPI_Type_create_resized has given other bounds: these state where the next element begins, and
- * move no data, in memory as in the view of a file.  By operations at an offset, by collective ones, and by ones that
- * move the individual pointer, an element each (defect 53).
+ * Files with types that MPI_Type_create_resized has given other bounds: these state where the next
+ * element begins, and move no data, in memory as in the view of a file.  By operations at an
+ * offset, by collective ones, and by ones that move the individual pointer, an element each (defect
+ * 53).
  */
 
 #include "elastic_test.h"
@@ -56,8 +57,9 @@ static void expect(const char *what, int lb, int n, int packed_first, int packed
         for (int i = 0; i < DATA; i++) {
             const int packed = DATA * k + i, typed = extent * k + positions[i];
             const int from = packed_first ? packed : typed, to = packed_then ? packed : typed;
-            ET_CHECK(seen[to] == plain[from], "%s, lower bound %d, element %d of %d: byte %d is %d, not %d", what, lb,
-                     k, n, to, seen[to], plain[from]);
+            ET_CHECK(seen[to] == plain[from],
+                     "%s, lower bound %d, element %d of %d: byte %d is %d, not %d", what, lb, k, n,
+                     to, seen[to], plain[from]);
         }
 }
 
@@ -94,7 +96,8 @@ int main(int argc, char **argv)
     et_world_changed();
     for (int i = 0; i < BYTES; i++)
         plain[i] = (char) (1 + (i + 50 * et.rank) % 120);
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "bounds.data", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "bounds.data",
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &file));
     ET_MPI(MPI_Type_indexed(2, lengths, begins, MPI_CHAR, &blocks));
     for (size_t i = 0; i < 2 * sizeof(lower) / sizeof(*lower); i++) {

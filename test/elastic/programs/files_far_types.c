@@ -1,6 +1,6 @@
 /*
- * Views with blocks, strides and counts beyond 2 and 4 GiB, and memory with holes of that size.  The file is sparse: a
- * few bytes of it are used.  --hints NAME=VALUE,...
+ * Views with blocks, strides and counts beyond 2 and 4 GiB, and memory with holes of that size.
+ * The file is sparse: a few bytes of it are used.  --hints NAME=VALUE,...
  */
 
 #define _GNU_SOURCE             /* MAP_ANONYMOUS */
@@ -16,7 +16,8 @@ static const char *const path = "files_far_types.data";
 
 #define BLOCKS 3
 #define NEAR 6                  /* bytes of one access */
-#define APART 32                /* between the views of two processes: more than a block of 4 bytes and its next copy */
+/* between the views of two processes: more than a block of 4 bytes and its next copy */
+#define APART 32
 
 /* The blocks of one copy of a filetype, in bytes. */
 struct map {
@@ -100,7 +101,8 @@ static MPI_Datatype far_struct(void)
 
 static MPI_Datatype far_subarray(void)
 {
-    const MPI_Count sizes[2] = { 3, 3 * GIB }, parts[2] = { 2, 5 * GIB / 2 }, starts[2] = { 1, GIB / 2 };
+    const MPI_Count sizes[2] = { 3, 3 * GIB }, parts[2] = { 2, 5 * GIB / 2 }, starts[2] =
+        { 1, GIB / 2 };
     MPI_Datatype type;
 
     ET_MPI(MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_BYTE, &type));
@@ -113,7 +115,8 @@ static MPI_Datatype far_block(void)
     const int block = MPI_DISTRIBUTE_BLOCK, rest = MPI_DISTRIBUTE_DFLT_DARG, processes = 2;
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_darray_c(2, 1, 1, &size, &block, &rest, &processes, MPI_ORDER_C, MPI_BYTE, &type));
+    ET_MPI(MPI_Type_create_darray_c(2, 1, 1, &size, &block, &rest, &processes, MPI_ORDER_C,
+                                    MPI_BYTE, &type));
     return type;
 }
 
@@ -123,7 +126,8 @@ static MPI_Datatype far_cyclic(void)
     const int cyclic = MPI_DISTRIBUTE_CYCLIC, length = 1 << 30, processes = 2;
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_darray_c(2, 0, 1, &size, &cyclic, &length, &processes, MPI_ORDER_FORTRAN, MPI_BYTE, &type));
+    ET_MPI(MPI_Type_create_darray_c(2, 0, 1, &size, &cyclic, &length, &processes, MPI_ORDER_FORTRAN,
+                                    MPI_BYTE, &type));
     return type;
 }
 
@@ -185,24 +189,26 @@ static void access_far(const struct map *map, MPI_Offset first, int call)
     int fd = open(path, O_RDWR);
 
     ET_MPI(MPI_File_get_byte_offset(file, first, &position));
-    ET_CHECK(position == displacement + offset_of(map, first), "%s: byte offset of %lld is %lld", map->name,
-             (long long) first, (long long) position);
+    ET_CHECK(position == displacement + offset_of(map, first), "%s: byte offset of %lld is %lld",
+             map->name, (long long) first, (long long) position);
     for (int i = 0; i < NEAR; i++)
         data[i] = (char) (1 + CALLS * (et.rank * NEAR + i) + call);
     writes[call] (first, data, NEAR, MPI_BYTE);
     ET_MPI(MPI_File_sync(file));
     for (int i = 0; i < NEAR; i++) {
         position = displacement + offset_of(map, first + i);
-        ET_CHECK(pread(fd, found, 1, position) == 1 && found[0] == data[i], "write_%s, %s: byte %lld, at %lld",
-                 names[call], map->name, (long long) first + i, (long long) position);
+        ET_CHECK(pread(fd, found, 1, position) == 1 &&
+                 found[0] == data[i], "write_%s, %s: byte %lld, at %lld", names[call], map->name,
+                 (long long) first + i, (long long) position);
     }
     memset(found, 0, NEAR);
     reads[call] (first, found, NEAR, MPI_BYTE);
-    ET_CHECK(memcmp(found, data, NEAR) == 0, "read_%s, %s: %d bytes from %lld", names[call], map->name, NEAR,
-             (long long) first);
+    ET_CHECK(memcmp(found, data, NEAR) == 0, "read_%s, %s: %d bytes from %lld", names[call],
+             map->name, NEAR, (long long) first);
     if (strcmp(names[call], "pointer") == 0) {
         ET_MPI(MPI_File_get_position(file, &position));
-        ET_CHECK(position == first + NEAR, "%s: the pointer is at %lld", map->name, (long long) position);
+        ET_CHECK(position == first + NEAR, "%s: the pointer is at %lld", map->name,
+                 (long long) position);
     }
     close(fd);
 }
@@ -222,14 +228,16 @@ static void check_map(const struct map *map)
     for (int i = 0; i < BLOCKS; i++) {
         end += map->blocks[i].length;
         for (int call = 0; call < CALLS && map->blocks[i].length; call++)
-            if (i == 0 || !is_collective(call)) /* these exchange in rounds, of which a hole has many */
+            /* these exchange in rounds, of which a hole has many */
+            if (i == 0 || !is_collective(call))
                 access_far(map, end - NEAR / 2, call);
     }
     ET_MPI(MPI_File_get_view(file, &displacement, &etype, &filetype, representation));
     ET_MPI(MPI_Type_size_x(filetype, &size));
     ET_MPI(MPI_Type_get_extent(type, &lb, &expected));
     ET_MPI(MPI_Type_get_extent(filetype, &lb, &extent));
-    ET_CHECK(size == size_of(map) && extent == expected, "%s: get_view returns a type of %lld bytes", map->name,
+    ET_CHECK(size == size_of(map) &&
+             extent == expected, "%s: get_view returns a type of %lld bytes", map->name,
              (long long) size);
     ET_MPI(MPI_Type_free(&filetype));
     ET_MPI(MPI_Type_free(&type));
@@ -240,7 +248,9 @@ static void check_memory(void)
 {
     const size_t room = 6 * GIB + 4096;
     MPI_Datatype type = far_hvector();
-    char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory =
+        mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+             0);
     char found[12];
 
     ET_CHECK(memory != MAP_FAILED, "no addresses");
@@ -255,9 +265,10 @@ static void check_memory(void)
         read_at(0, found, 12, MPI_BYTE);
         reads[call] (0, memory, 1, type);
         for (int i = 0; i < 12; i++) {
-            ET_CHECK(found[i] == (char) (i + call), "write_%s from memory with holes: byte %d", names[call], i);
-            ET_CHECK(memory[i / 4 * 3 * GIB + i % 4] == found[i], "read_%s to memory with holes: byte %d", names[call],
-                     i);
+            ET_CHECK(found[i] == (char) (i + call), "write_%s from memory with holes: byte %d",
+                     names[call], i);
+            ET_CHECK(memory[i / 4 * 3 * GIB + i % 4] == found[i],
+                     "read_%s to memory with holes: byte %d", names[call], i);
         }
     }
     ET_MPI(MPI_Type_free(&type));

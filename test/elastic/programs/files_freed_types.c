@@ -1,6 +1,6 @@
 /*
- * Datatypes that are freed while a nonblocking operation on a file uses them, as MPI permits.  Other types may get
- * their handles.  --hints NAME=VALUE,...
+ * Datatypes that are freed while a nonblocking operation on a file uses them, as MPI permits.
+ * Other types may get their handles.  --hints NAME=VALUE,...
  */
 
 #include "file_calls.h"
@@ -91,7 +91,8 @@ static void check_all(void)
 
     ET_MPI(MPI_Type_create_resized(MPI_INT, 0, et.size * (MPI_Aint) sizeof(int), &type));
     ET_MPI(MPI_Type_commit(&type));
-    ET_MPI(MPI_File_set_view(file, et.rank * (MPI_Offset) sizeof(int), MPI_INT, type, "native", MPI_INFO_NULL));
+    ET_MPI(MPI_File_set_view(file, et.rank * (MPI_Offset) sizeof(int), MPI_INT, type, "native",
+                             MPI_INFO_NULL));
     ET_MPI(MPI_Type_free(&type));
     check_pair(iwrite_all, iread_all, "all");
     check_pair(iwrite_own, iread_own, "own");

@@ -1,6 +1,7 @@
 /*
- * More than 2 GiB in one call on a file: what the system transfers in one call has a limit below that.  The buffer
- * takes no memory: one piece is mapped again and again.  Nor does a file: /dev/zero is read, /dev/null is written.
+ * More than 2 GiB in one call on a file: what the system transfers in one call has a limit below
+ * that.  The buffer takes no memory: one piece is mapped again and again.  Nor does a file:
+ * /dev/zero is read, /dev/null is written.
  */
 
 #define _GNU_SOURCE
@@ -23,7 +24,8 @@ static void make_buffer(void)
     buffer = mmap(NULL, BYTES, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ET_CHECK(buffer != MAP_FAILED, "no addresses");
     for (size_t at = 0; at + PIECE < BYTES; at += PIECE)
-        ET_CHECK(mmap(buffer + at, PIECE, protection, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED, "at %zu", at);
+        ET_CHECK(mmap(buffer + at, PIECE, protection, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED,
+                 "at %zu", at);
     close(fd);
 }
 

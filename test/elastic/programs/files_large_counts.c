@@ -1,8 +1,8 @@
 /*
- * Each large-count call that reads or writes a file, with counts that an int does not hold.  All processes transfer,
- * one region after the other, by a view without gaps and by one with gaps.  Wrong counts and types are errors.
- * Neither memory nor file has the size: the functions of the system that read and write the file are replaced by ones
- * that compare addresses with offsets.
+ * Each large-count call that reads or writes a file, with counts that an int does not hold.  All
+ * processes transfer, one region after the other, by a view without gaps and by one with gaps.
+ * Wrong counts and types are errors.  Neither memory nor file has the size: the functions of the
+ * system that read and write the file are replaced by ones that compare addresses with offsets.
  */
 
 #define _GNU_SOURCE             /* MAP_ANONYMOUS */
@@ -30,9 +30,10 @@ static ssize_t transfer(const char *buf, size_t bytes, off_t at)
 
     if (bytes > SYSTEM_BYTES_MAX)
         bytes = SYSTEM_BYTES_MAX;
-    ET_CHECK(buf - memory == in_view - first, "%zu bytes at %lld are those at %lld in memory", bytes, (long long) at,
-             (long long) (buf - memory));
-    ET_CHECK(stride == GIB || at % stride + (off_t) bytes <= GIB, "%zu bytes at %lld", bytes, (long long) at);
+    ET_CHECK(buf - memory == in_view - first, "%zu bytes at %lld are those at %lld in memory",
+             bytes, (long long) at, (long long) (buf - memory));
+    ET_CHECK(stride == GIB ||
+             at % stride + (off_t) bytes <= GIB, "%zu bytes at %lld", bytes, (long long) at);
     transferred += bytes;
     return bytes;
 }
@@ -44,12 +45,14 @@ static int is_shared_pointer(size_t bytes)
 
 ssize_t pwrite(int fd, const void *buf, size_t bytes, off_t at)
 {
-    return is_shared_pointer(bytes) ? syscall(SYS_pwrite64, fd, buf, bytes, at) : transfer(buf, bytes, at);
+    return is_shared_pointer(bytes) ? syscall(SYS_pwrite64, fd, buf, bytes, at)
+        : transfer(buf, bytes, at);
 }
 
 ssize_t pread(int fd, void *buf, size_t bytes, off_t at)
 {
-    return is_shared_pointer(bytes) ? syscall(SYS_pread64, fd, buf, bytes, at) : transfer(buf, bytes, at);
+    return is_shared_pointer(bytes) ? syscall(SYS_pread64, fd, buf, bytes, at)
+        : transfer(buf, bytes, at);
 }
 
 /* ---- the calls, in one form ---- */
@@ -105,11 +108,11 @@ static const struct {
     enum pointer pointer;
 } calls[] = {
 #define CALL(name, pointer) {#name, do_##name, pointer}
-#define CALLS(verb)                                                                                     \
-    CALL(verb, OWN), CALL(verb##_at, NONE), CALL(verb##_all, OWN), CALL(verb##_at_all, NONE),           \
-    CALL(verb##_shared, SHARED), CALL(verb##_ordered, SHARED), CALL(i##verb, OWN),                      \
-    CALL(i##verb##_at, NONE), CALL(i##verb##_all, OWN), CALL(i##verb##_at_all, NONE),                   \
-    CALL(i##verb##_shared, SHARED), CALL(verb##_all_begin, OWN), CALL(verb##_at_all_begin, NONE),       \
+#define CALLS(verb) \
+    CALL(verb, OWN), CALL(verb##_at, NONE), CALL(verb##_all, OWN), CALL(verb##_at_all, NONE), \
+    CALL(verb##_shared, SHARED), CALL(verb##_ordered, SHARED), CALL(i##verb, OWN), \
+    CALL(i##verb##_at, NONE), CALL(i##verb##_all, OWN), CALL(i##verb##_at_all, NONE), \
+    CALL(i##verb##_shared, SHARED), CALL(verb##_all_begin, OWN), CALL(verb##_at_all_begin, NONE), \
     CALL(verb##_ordered_begin, SHARED)
     CALLS(read), CALLS(write)
 };
@@ -136,9 +139,10 @@ static void check_pointers(const char *name, enum pointer pointer, MPI_Offset by
 
     ET_MPI(MPI_File_get_position(file, &own));
     ET_MPI(MPI_File_get_position_shared(file, &shared));
-    ET_CHECK(own == first + (pointer == OWN ? bytes : 0), "%s: the pointer is at %lld", name, (long long) own);
-    ET_CHECK(shared == (pointer == SHARED ? et.size * bytes : 0), "%s: the shared pointer is at %lld", name,
-             (long long) shared);
+    ET_CHECK(own == first + (pointer == OWN ? bytes : 0), "%s: the pointer is at %lld", name,
+             (long long) own);
+    ET_CHECK(shared == (pointer == SHARED ? et.size * bytes : 0),
+             "%s: the shared pointer is at %lld", name, (long long) shared);
 }
 
 static void check_calls(MPI_Count count, MPI_Datatype type, int size)
@@ -155,7 +159,8 @@ static void check_calls(MPI_Count count, MPI_Datatype type, int size)
         ET_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
         transferred = 0;
         ET_MPI(call_in_turn(call, count, type, &status));
-        ET_CHECK(transferred == count * size, "%s transfers %lld bytes", name, (long long) transferred);
+        ET_CHECK(transferred == count * size, "%s transfers %lld bytes", name,
+                 (long long) transferred);
         ET_MPI(MPI_Get_count_c(&status, type, &found));
         ET_CHECK(found == count, "%s: the count is %lld", name, (long long) found);
         ET_MPI(MPI_Get_elements_x(&status, MPI_BYTE, &found));
@@ -215,8 +220,8 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Info_create(&hints));
     ET_MPI(MPI_Info_set(hints, "romio_ds_read", "disable"));
     ET_MPI(MPI_Info_set(hints, "romio_ds_write", "disable"));
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints,
-                         &file));
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path,
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints, &file));
     ET_MPI(MPI_Info_free(&hints));
     ET_MPI(MPI_File_set_size(file, 4 * ROOM));
     for (int blocks = 1; blocks <= 2; blocks++) {

@@ -1,8 +1,8 @@
 /*
- * Blocks of more than 4 GiB in one call: collective ones, of one block and of two blocks in memory, and independent
- * ones without data sieving.  --case collective, --case naive
- * Neither memory nor file has this size: one piece of memory is mapped again and again, and the functions of the system
- * that read and write the file are replaced by ones that compare with it and copy from it.
+ * Blocks of more than 4 GiB in one call: collective ones, of one block and of two blocks in memory,
+ * and independent ones without data sieving.  --case collective, --case naive Neither memory nor
+ * file has this size: one piece of memory is mapped again and again, and the functions of the
+ * system that read and write the file are replaced by ones that compare with it and copy from it.
  */
 
 #define _GNU_SOURCE             /* memfd_create */
@@ -10,9 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PIECE ((size_t) 509 << 12)      /* no power of two: an offset that is wrong by one reaches other data */
+/* no power of two: an offset that is wrong by one reaches other data */
+#define PIECE ((size_t) 509 << 12)
 #define PIECES 2400
-#define FIRST ((MPI_Count) 9 << 29)     /* bytes of the first block in memory; the gap; the second block */
+/* bytes of the first block in memory; the gap; the second block */
+#define FIRST ((MPI_Count) 9 << 29)
 #define GAP 4099
 #define SECOND 70001
 #define TOTAL (FIRST + SECOND)
@@ -29,10 +31,12 @@ static char *map_again_and_again(void)
     char *memory;
 
     ET_CHECK(fd >= 0 && ftruncate(fd, (off_t) PIECE) == 0, "no memory file");
-    memory = mmap(NULL, PIECES * PIECE, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    memory =
+        mmap(NULL, PIECES * PIECE, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ET_CHECK(memory != MAP_FAILED, "no addresses");
     for (size_t at = 0; at < PIECES * PIECE; at += PIECE)
-        ET_CHECK(mmap(memory + at, PIECE, protection, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED, "at %zu", at);
+        ET_CHECK(mmap(memory + at, PIECE, protection, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED,
+                 "at %zu", at);
     close(fd);
     return memory;
 }
@@ -53,12 +57,13 @@ ssize_t pwrite(int fd, const void *buf, size_t bytes, off_t at)
 {
     size_t now;
 
-    ET_CHECK(fd >= 0 && at + (off_t) bytes <= TOTAL, "a write of %zu bytes at %lld", bytes, (long long) at);
+    ET_CHECK(fd >= 0 &&
+             at + (off_t) bytes <= TOTAL, "a write of %zu bytes at %lld", bytes, (long long) at);
     for (size_t done = 0; done < bytes; done += now) {
         now = bytes - done;
         const char *data = expected(at + done, &now);
-        ET_CHECK(memcmp((const char *) buf + done, data, now) == 0, "wrong data in %zu bytes at %lld", now,
-                 (long long) at + (long long) done);
+        ET_CHECK(memcmp((const char *) buf + done, data, now) == 0,
+                 "wrong data in %zu bytes at %lld", now, (long long) at + (long long) done);
     }
     transferred += bytes;
     return bytes;
@@ -68,7 +73,8 @@ ssize_t pread(int fd, void *buf, size_t bytes, off_t at)
 {
     size_t now;
 
-    ET_CHECK(fd >= 0 && at + (off_t) bytes <= TOTAL, "a read of %zu bytes at %lld", bytes, (long long) at);
+    ET_CHECK(fd >= 0 &&
+             at + (off_t) bytes <= TOTAL, "a read of %zu bytes at %lld", bytes, (long long) at);
     for (size_t done = 0; done < bytes; done += now) {
         now = bytes - done;
         const char *data = expected(at + done, &now);
@@ -166,12 +172,13 @@ int main(int argc, char **argv)
         source[i] = (char) ((i * 2654435761u) >> 13);
 
     ET_MPI(MPI_Info_create(&hints));
-    for (const char *const *hint = (const char *const[]) { "romio_cb_read", "romio_cb_write", NULL }; *hint; hint++)
+    for (const char *const *hint =
+         (const char *const[]) { "romio_cb_read", "romio_cb_write", NULL }; *hint; hint++)
         ET_MPI(MPI_Info_set(hints, *hint, strcmp(which, "collective") == 0 ? "enable" : "disable"));
     ET_MPI(MPI_Info_set(hints, "romio_ds_read", "disable"));
     ET_MPI(MPI_Info_set(hints, "romio_ds_write", "disable"));
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints,
-                         &file));
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, path,
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints, &file));
     ET_MPI(MPI_File_set_size(file, TOTAL));
     for (gap = 0; gap <= GAP; gap += GAP) {
         if (strcmp(which, "collective") == 0)

@@ -1,7 +1,8 @@
 /*
- * Files under MPI_THREAD_MULTIPLE.  A thread that waits for other processes in a collective operation on a file lets
- * the other threads of its process go on with other files: here two threads have a file each, and in each process
- * another one comes first.  The first calls of a process may come from several threads at once.
+ * Files under MPI_THREAD_MULTIPLE.  A thread that waits for other processes in a collective
+ * operation on a file lets the other threads of its process go on with other files: here two
+ * threads have a file each, and in each process another one comes first.  The first calls of a
+ * process may come from several threads at once.
  *
  *   --case cross       collective operations of two threads, in opposite orders
  *   --case ordered     the same with the shared file pointer
@@ -51,7 +52,8 @@ static void write_and_read(MPI_File file, int number, int later)
     come_later_if(later);
     ET_MPI(MPI_File_read_at_all(file, other, values, COUNT, MPI_INT, MPI_STATUS_IGNORE));
     for (int k = 0; k < COUNT; k++)
-        ET_CHECK(values[k] == value_of(number, from, k), "file %d has %d at %d of rank %d", number, values[k], k, from);
+        ET_CHECK(values[k] == value_of(number, from, k), "file %d has %d at %d of rank %d", number,
+                 values[k], k, from);
 }
 
 static void *work(void *argument)
@@ -64,7 +66,8 @@ static void *work(void *argument)
     for (int round = 0; round < ROUNDS; round++) {
         const int later = number != (rank + round) % 2;
         come_later_if(later);
-        ET_MPI(MPI_File_open(comms[number], name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+        ET_MPI(MPI_File_open(comms[number], name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                             &file));
         write_and_read(file, number, later);
         come_later_if(later);
         ET_MPI(MPI_File_set_size(file, 0));
@@ -81,7 +84,8 @@ static void *open_first(void *argument)
 
     snprintf(name, sizeof(name), "first-%d-%d", rank, *(const int *) argument);
     pthread_barrier_wait(&barrier);
-    ET_MPI(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    ET_MPI(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                         &file));
     ET_MPI(MPI_File_close(&file));
     return NULL;
 }

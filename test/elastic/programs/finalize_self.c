@@ -1,10 +1,11 @@
 /*
- * MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, with MPI fully usable: a
- * delete callback sends to a process that receives and only then finalises.  C9; --when states
+ * MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, with MPI fully usable:
+ * a delete callback sends to a process that receives and only then finalises.  C9; --when states
  *   last     after the last adaptation
  *   pending  while another adaptation is under way (its joining process is there)
  *   agreed   after a probe has returned TRUE
- *   leave    on leaving processes, which finalise in commit (C3); their file over MPI_COMM_SELF works
+ *   leave    on leaving processes, which finalise in commit (C3); their file over MPI_COMM_SELF
+ *            works
  */
 
 #include "elastic_test.h"

@@ -1,10 +1,14 @@
 /*
- * SI9, DS5: collective operations among processes of one host that were started apart go by flags in shared memory,
- * once there have been some.  The processes of the launch spawn as many, and merge.  --case
- *   used     flags are used, which is seen by their memory, and it is given back with the communicator
+ * SI9, DS5: collective operations among processes of one host that were started apart go by flags
+ * in shared memory, once there have been some.  The processes of the launch spawn as many, and
+ * merge.  --case
+ *   used     flags are used, which is seen by their memory, and it is given back with the
+ *            communicator
  *   long     long sums and broadcasts go by messages, short ones do not
- *   levels   the same where the launched processes have MPI for one thread, and the spawned ones for several
- *   unlike   the sides would use them in different ways (their environments differ): messages, and right results
+ *   levels   the same where the launched processes have MPI for one thread, and the spawned ones
+ *            for several
+ *   unlike   the sides would use them in different ways (their environments differ): messages, and
+ *            right results
  *   limited  there is no space for them: messages, and right results
  *   threads  several threads have operations under way, each on a communicator of its own
  *   ended    the only child ends: an operation of the others is an error
@@ -58,7 +62,8 @@ static void operations(MPI_Comm comm)
         for (int k = 0; k < n; k++)
             data[k] = rank + k + i;
         ET_MPI(MPI_Allreduce(data, results, n, MPI_INT, MPI_SUM, comm));
-        ET_CHECK(results[n - 1] == size * (size - 1) / 2 + size * (n - 1 + i), "sum %d: %d", i, results[n - 1]);
+        ET_CHECK(results[n - 1] == size * (size - 1) / 2 + size * (n - 1 + i), "sum %d: %d", i,
+                 results[n - 1]);
         ET_MPI(MPI_Barrier(comm));
         value = rank == root ? 1000 * i + root : -1;
         ET_MPI(MPI_Bcast(&value, 1, MPI_INT, root, comm));
@@ -82,7 +87,7 @@ static void by_flags(int expected)
     ET_CHECK(after == before, "%d mappings, and %d in the end", before, after);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int data[LONG], results[LONG];
 
@@ -107,8 +112,10 @@ static unsigned long long count_messages(void (*operate)(MPI_Comm, int), MPI_Com
 
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
-    ET_CHECK(MPI_T_pvar_get_index("shm_lane_messages", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS, "no variable");
-    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS, "no handle");
+    ET_CHECK(MPI_T_pvar_get_index("shm_lane_messages", MPI_T_PVAR_CLASS_COUNTER, &index) ==
+             MPI_SUCCESS, "no variable");
+    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS,
+             "no handle");
     ET_CHECK(MPI_T_pvar_read(tool, handle, &before) == MPI_SUCCESS, "MPI_T_pvar_read");
     for (int i = 0; i < MANY; i++)
         operate(comm, n);
@@ -122,9 +129,11 @@ static unsigned long long count_messages(void (*operate)(MPI_Comm, int), MPI_Com
 
 static void check_length(void (*operate)(MPI_Comm, int), MPI_Comm comm, int most)
 {
-    unsigned long long few = count_messages(operate, comm, most), many = count_messages(operate, comm, most + 1);
+    unsigned long long few = count_messages(operate, comm, most), many =
+        count_messages(operate, comm, most + 1);
 
-    ET_CHECK(few == 0 && many >= MANY, "%llu messages of %d numbers, %llu of one more", few, most, many);
+    ET_CHECK(few == 0 &&
+             many >= MANY, "%llu messages of %d numbers, %llu of one more", few, most, many);
 }
 
 static void by_length(void)
@@ -138,7 +147,7 @@ static void by_length(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
-/* ---- threads ---------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void *run_thread(void *comm)
 {
@@ -162,7 +171,7 @@ static void threads(void)
         ET_MPI(MPI_Comm_free(&comm[i]));
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static int last_pid(void)
 {
@@ -172,7 +181,8 @@ static int last_pid(void)
     return pid;
 }
 
-/* A short one goes to rank 0, who notifies the others by flags that there is an error, but not which. */
+/* A short one goes to rank 0, who notifies the others by flags that there is an error, but not
+ * which. */
 static void root_ends(void)
 {
     for (int i = 0; i < 2; i++)
@@ -198,21 +208,24 @@ static int child_ends(void)
         et_sleep_ms(1);
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
     if (is_case("awaited_long"))
-        ET_ERROR(MPI_Allreduce(data, results, LONG, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "");
+        ET_ERROR(MPI_Allreduce(data, results, LONG, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED,
+                 "");
     if (is_case("awaited_root"))
         root_ends();
     for (int i = 0; i < 3; i++)         /* whoever comes later gets it as well */
         ET_ERROR(MPI_Barrier(all), MPIX_ERR_PROC_FAILED, "has ended");
-    ET_ERROR(MPI_Allreduce(data, results, 1, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "has ended");
+    ET_ERROR(MPI_Allreduce(data, results, 1, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED,
+             "has ended");
     ET_ERROR(MPI_Allreduce(data, results, LONG, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "");
     return 0;
 }
 
-/* ---- who they are ----------------------------------------------------------------------------------------------- */
+/* ---- who they are ---------------------------------------------------------------------------- */
 
 static int ends(void)
 {
-    return is_case("ended") || is_case("awaited") || is_case("awaited_long") || is_case("awaited_root");
+    return is_case("ended") || is_case("awaited") || is_case("awaited_long") ||
+        is_case("awaited_root");
 }
 
 static void merge(char **argv)
@@ -228,8 +241,8 @@ static void merge(char **argv)
     if (ends())
         n = 1;                  /* which finalises without waiting for another one */
     if (!is_child)
-        ET_MPI(MPI_Comm_spawn(argv[0], is_case("levels") ? with_levels : argv + 1, n, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
-                              &inter, MPI_ERRCODES_IGNORE));
+        ET_MPI(MPI_Comm_spawn(argv[0], is_case("levels") ? with_levels : argv + 1, n, MPI_INFO_NULL,
+                              0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
     ET_MPI(MPI_Intercomm_merge(inter, is_child, &all));
     ET_MPI(MPI_Comm_disconnect(&inter));
     ET_MPI(MPI_Comm_rank(all, &rank));
@@ -241,8 +254,10 @@ int main(int argc, char **argv)
     int level, provided, has_ended = 0;
 
     wanted = et_argument(argc, argv, "case", "used");
-    level = strcmp(et_argument(argc, argv, "level", ""), "multiple") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
-    ET_MPI(MPI_Init_thread(&argc, &argv, is_case("threads") ? MPI_THREAD_MULTIPLE : level, &provided));
+    level = strcmp(et_argument(argc, argv, "level", ""), "multiple") ? MPI_THREAD_SINGLE
+        : MPI_THREAD_MULTIPLE;
+    ET_MPI(MPI_Init_thread(&argc, &argv, is_case("threads") ? MPI_THREAD_MULTIPLE : level,
+                           &provided));
     merge(argv);
     if (is_case("threads"))
         threads();

@@ -1,8 +1,8 @@
 /*
- * The descriptor that a joining process names for the host's shared memory may be another file by the time
- * somebody opens it: that file is not touched, and the adaptation is withdrawn.  A thread of the first joining
- * process puts an ordinary file, `victim`, instead; the second one lets it, and only then makes
- * the adaptation go on.  The others probe until the file `stop` is there.
+ * The descriptor that a joining process names for the host's shared memory may be another file by
+ * the time somebody opens it: that file is not touched, and the adaptation is withdrawn.  A thread
+ * of the first joining process puts an ordinary file, `victim`, instead; the second one lets it,
+ * and only then makes the adaptation go on.  The others probe until the file `stop` is there.
  */
 
 #include "elastic_test.h"

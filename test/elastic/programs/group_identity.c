@@ -1,7 +1,8 @@
 /*
- * A group names processes, not their slots: a process that joins, or is spawned, is never taken for one that was in
- * an older group.  C2, C9.  The groups of all worlds (and, with --case spawn, of all that was spawned, of what was
- * disconnected since too) are stored, and each two are compared with a model: lists of processes, by host and number.
+ * A group names processes, not their slots: a process that joins, or is spawned, is never taken for
+ * one that was in an older group.  C2, C9.  The groups of all worlds (and, with --case spawn, of
+ * all that was spawned, of what was disconnected since too) are stored, and each two are compared
+ * with a model: lists of processes, by host and number.
  */
 
 #include "elastic_test.h"
@@ -24,7 +25,7 @@ static void keep(MPI_Group group, const et_identity * members, int size)
     memcpy(saved->members, members, size * sizeof(et_identity));
 }
 
-/* ---- the model ----------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static int rank_in(const struct group *group, et_identity who)
 {
@@ -60,13 +61,14 @@ static int comparison(const struct group *a, const struct group *b)
 {
     if (a->size != b->size || select_members(a, b, 1).size != a->size)
         return MPI_UNEQUAL;
-    return memcmp(a->members, b->members, a->size * sizeof(et_identity)) == 0 ? MPI_IDENT : MPI_SIMILAR;
+    return memcmp(a->members, b->members,
+                  a->size * sizeof(et_identity)) == 0 ? MPI_IDENT : MPI_SIMILAR;
 }
 
-/* ---- MPI's answers ------------------------------------------------------------------------------- */
+/* ---- MPI's answers --------------------------------------------------------------------------- */
 
-static void check_translation(MPI_Group group, const struct group *expected, const struct group *other,
-                              const char *what)
+static void check_translation(MPI_Group group, const struct group *expected,
+                              const struct group *other, const char *what)
 {
     int ranks[MEMBERS], translated[MEMBERS];
 
@@ -75,22 +77,23 @@ static void check_translation(MPI_Group group, const struct group *expected, con
     ET_MPI(MPI_Group_translate_ranks(group, expected->size, ranks, other->group, translated));
     for (int i = 0; i < expected->size; i++) {
         int rank = rank_in(other, expected->members[i]);
-        ET_CHECK(translated[i] == rank, "%s: rank %d is %d in the other group, not %d", what, i, translated[i], rank);
+        ET_CHECK(translated[i] == rank, "%s: rank %d is %d in the other group, not %d", what, i,
+                 translated[i], rank);
     }
 }
 
 /* Takes the group. */
-static void check(MPI_Group group, struct group expected, const struct group *a, const struct group *b,
-                  const char *what)
+static void check(MPI_Group group, struct group expected, const struct group *a,
+                  const struct group *b, const char *what)
 {
     int size, rank;
 
     ET_MPI(MPI_Group_size(group, &size));
-    ET_CHECK(size == expected.size, "%s: groups %d and %d: size %d, not %d", what, (int) (a - groups),
-             (int) (b - groups), size, expected.size);
+    ET_CHECK(size == expected.size, "%s: groups %d and %d: size %d, not %d", what,
+             (int) (a - groups), (int) (b - groups), size, expected.size);
     ET_MPI(MPI_Group_rank(group, &rank));
-    ET_CHECK(rank == rank_in(&expected, et_who()), "%s: groups %d and %d: my rank is %d", what, (int) (a - groups),
-             (int) (b - groups), rank);
+    ET_CHECK(rank == rank_in(&expected, et_who()), "%s: groups %d and %d: my rank is %d", what,
+             (int) (a - groups), (int) (b - groups), rank);
     check_translation(group, &expected, a, what);
     check_translation(group, &expected, b, what);
     if (group != MPI_GROUP_EMPTY)
@@ -110,8 +113,8 @@ static void check_pair(const struct group *a, const struct group *b)
     check(result, unite(a, b), a, b, "union");
     check_translation(a->group, a, b, "translation");
     ET_MPI(MPI_Group_compare(a->group, b->group, &compared));
-    ET_CHECK(compared == comparison(a, b), "groups %d and %d compare as %d, not %d", (int) (a - groups),
-             (int) (b - groups), compared, comparison(a, b));
+    ET_CHECK(compared == comparison(a, b), "groups %d and %d compare as %d, not %d",
+             (int) (a - groups), (int) (b - groups), compared, comparison(a, b));
 }
 
 static void check_all(void)
@@ -147,7 +150,7 @@ static void create_wrong(void)
     }
 }
 
-/* ---- worlds that adapt --------------------------------------------------------------------------- */
+/* ---- worlds that adapt ----------------------------------------------------------------------- */
 
 static void keep_world(void)
 {
@@ -183,7 +186,7 @@ static void after(void)
              "the new world is not what begin gave");
 }
 
-/* ---- processes that are spawned ------------------------------------------------------------------ */
+/* ---- processes that are spawned -------------------------------------------------------------- */
 
 static int child(MPI_Comm parent)
 {
@@ -202,8 +205,10 @@ static void spawn(char *program, int count)
     MPI_Comm inter;
     MPI_Group group;
 
-    ET_MPI(MPI_Comm_spawn(program, arguments, count, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
-    ET_MPI(MPI_Gather(NULL, 0, MPI_UINT64_T, members, 1, MPI_UINT64_T, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
+    ET_MPI(MPI_Comm_spawn(program, arguments, count, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                          MPI_ERRCODES_IGNORE));
+    ET_MPI(MPI_Gather(NULL, 0, MPI_UINT64_T, members, 1, MPI_UINT64_T,
+                      et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
     ET_MPI(MPI_Bcast(members, count, MPI_UINT64_T, 0, MPI_COMM_WORLD));
     ET_MPI(MPI_Comm_remote_group(inter, &group));
     keep(group, members, count);

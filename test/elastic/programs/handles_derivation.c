@@ -1,8 +1,8 @@
 /*
- * C4, C5: what derives from MPI_COMM_SELF alone survives, however it was made; what has anything of the
- * world in it does not, even if it holds this process alone.  Groups survive with their processes.
- * Attributes of what ends are deleted once, while the old world still works; those of what survives
- * are stored.
+ * C4, C5: what derives from MPI_COMM_SELF alone survives, however it was made; what has anything of
+ * the world in it does not, even if it holds this process alone.  Groups survive with their
+ * processes.  Attributes of what ends are deleted once, while the old world still works; those of
+ * what survives are stored.
  */
 
 #include "elastic_test.h"

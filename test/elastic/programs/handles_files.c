@@ -38,7 +38,8 @@ static void make(void)
     name_files();
     ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     ET_MPI(MPI_File_open(MPI_COMM_WORLD, data_name, create, MPI_INFO_NULL, &data));
-    ET_MPI(MPI_File_open(copy, ended_name, create | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &ended));
+    ET_MPI(MPI_File_open(copy, ended_name, create | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                         &ended));
     ET_MPI(MPI_File_open(copy, shared_name, create, MPI_INFO_NULL, &shared));
     ET_MPI(MPI_Comm_free(&copy));
     ET_MPI(MPI_File_write_at_all(data, et.rank * sizeof(int), &value, 1, MPI_INT,
@@ -141,8 +142,8 @@ static void after(void)
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     if (data != MPI_FILE_NULL) {
-        ET_CHECK(descriptors() <= open_files - 2, "%d descriptors, %d with the files", descriptors(),
-                 open_files);
+        ET_CHECK(descriptors() <= open_files - 2, "%d descriptors, %d with the files",
+                 descriptors(), open_files);
         holds(data_name, old_size);
         holds(shared_name, old_size);
         await_deleted(ended_name);

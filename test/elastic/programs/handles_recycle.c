@@ -1,7 +1,7 @@
 /*
- * C4, C9: handles that are never freed.  Each adaptation ends --each communicators and the program forgets
- * them: memory stays bounded, new communicators work, and the handles of the latest ones are refused.
- * Handles that are freed release their slot at once.
+ * C4, C9: handles that are never freed.  Each adaptation ends --each communicators and the program
+ * forgets them: memory stays bounded, new communicators work, and the handles of the latest ones
+ * are refused.  Handles that are freed release their slot at once.
  */
 
 #include "elastic_test.h"

@@ -1,9 +1,10 @@
 /*
- * C6 and C4 for requests.  Not pending, so that the commit succeeds: inactive persistent requests of
- * all kinds, which were started or never were, requests that are complete but not yet waited for.
- * Afterwards the former cannot be started (MPI_ERR_REQUEST, the message names the adaptation), both
- * can be completed and freed.  Requests on MPI_COMM_SELF go on, even a receive that is pending over the commit.
- * Pending, each reported by kind, communicator, and what is known of peer and tag: see reports().
+ * C6 and C4 for requests.  Not pending, so that the commit succeeds: inactive persistent requests
+ * of all kinds, which were started or never were, requests that are complete but not yet waited
+ * for.  Afterwards the former cannot be started (MPI_ERR_REQUEST, the message names the
+ * adaptation), both can be completed and freed.  Requests on MPI_COMM_SELF go on, even a receive
+ * that is pending over the commit.  Pending, each reported by kind, communicator, and what is known
+ * of peer and tag: see reports().
  */
 
 #include "elastic_test.h"
@@ -40,7 +41,8 @@ static void make_idle(void)
     ET_MPI(MPI_Ssend_init(&out, 1, MPI_INT, right, 6, MPI_COMM_WORLD, &persistent[IDLE_SEND]));
     ET_MPI(MPI_Recv_init(&in, 1, MPI_INT, left, 6, MPI_COMM_WORLD, &persistent[IDLE_RECV]));
     ET_MPI(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &persistent[IDLE_BARRIER]));
-    ET_MPI(MPI_Bcast_init(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent[IDLE_BCAST]));
+    ET_MPI(MPI_Bcast_init(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &persistent[IDLE_BCAST]));
     ET_MPI(MPI_Precv_init(part, 1, 4, MPI_DOUBLE, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL,
                           &persistent[IDLE_PARTITIONED]));
 }
@@ -70,7 +72,8 @@ static void reports(MPI_Request * request, const char *const *words)
     }
 }
 
-/* A persistent collective operation that is not complete before the first process starts it, after the others. */
+/* A persistent collective operation that is not complete before the first process starts it, after
+ * the others. */
 static void report_collective(void)
 {
     const char *const started[] = { "started persistent collective", "MPI_COMM_WORLD", NULL };
@@ -90,7 +93,8 @@ static void report_collective(void)
     ET_MPI(MPI_Request_free(&request));
 }
 
-/* Whether all processes are in the memory of one host: the network keeps the tag of a pending receive to itself. */
+/* Whether all processes are in the memory of one host: the network keeps the tag of a pending
+ * receive to itself. */
 static int share_memory(void)
 {
     int size;
@@ -105,8 +109,10 @@ static int share_memory(void)
 /* All processes do the same, so that no one goes on into the commit. */
 static void pending_in_turn(void)
 {
-    const char *const receive[] = { "receive", "MPI_COMM_WORLD", "and 0 more", share_memory() ? "tag 77" : NULL, NULL };
-    const char *const started[] = { "started persistent receive", "named", "peer 0", "tag 78", NULL };
+    const char *const receive[] =
+        { "receive", "MPI_COMM_WORLD", "and 0 more", share_memory()? "tag 77" : NULL, NULL };
+    const char *const started[] =
+        { "started persistent receive", "named", "peer 0", "tag 78", NULL };
     const char *const matched[] = { "matched but unreceived message", NULL };
     const char *const epoch[] = { "access epoch", "window cells", NULL };
     int got, cell = 0;

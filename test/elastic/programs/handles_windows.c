@@ -1,8 +1,8 @@
 /*
- * C4: windows of every flavour, left alone at commit: their memory and registrations are given back,
- * their attributes are deleted through the callback once, a later use is MPI_ERR_WIN with a message
- * that names the adaptation, MPI_Win_free is allowed and harmless.  A window over MPI_COMM_SELF
- * remains.
+ * C4: windows of every flavour, left alone at commit: their memory and registrations are given
+ * back, their attributes are deleted through the callback once, a later use is MPI_ERR_WIN with a
+ * message that names the adaptation, MPI_Win_free is allowed and harmless.  A window over
+ * MPI_COMM_SELF remains.
  */
 
 #include "elastic_test.h"
@@ -27,8 +27,8 @@ static int on_delete(MPI_Win win, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Inode of the mapping that holds an address (NULL: any address of this inode), 0: there is none, or it
- * is no file's. */
+/* Inode of the mapping that holds an address (NULL: any address of this inode), 0: there is none,
+ * or it is no file's. */
 static unsigned long mapped_inode(const void *address, unsigned long inode)
 {
     char line[4096];
@@ -40,7 +40,8 @@ static unsigned long mapped_inode(const void *address, unsigned long inode)
         unsigned long begin, end, its_inode;
         if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &its_inode) != 3)
             continue;
-        if (address ? begin <= (unsigned long) address && (unsigned long) address < end : its_inode == inode)
+        if (address ? begin <= (unsigned long) address &&
+            (unsigned long) address < end : its_inode == inode)
             found = its_inode;
     }
     fclose(file);
@@ -54,15 +55,16 @@ static void make(void)
     ET_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     ET_MPI(MPI_Win_create(given, sizeof(given), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
                           &wins[0]));
-    ET_MPI(MPI_Win_allocate(CELLS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
-                            &wins[1]));
+    ET_MPI(MPI_Win_allocate(CELLS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &memory, &wins[1]));
     inodes[0] = mapped_inode(memory, 0);
     ET_MPI(MPI_Win_allocate_shared(CELLS * sizeof(int), sizeof(int), MPI_INFO_NULL, node, &memory,
                                    &wins[2]));
     inodes[1] = mapped_inode(memory, 0);
     int neighbours;
     ET_MPI(MPI_Comm_size(node, &neighbours));
-    ET_CHECK(neighbours == 1 || (inodes[0] && inodes[1]), "the windows' memory is no shared segment");
+    ET_CHECK(neighbours == 1 ||
+             (inodes[0] && inodes[1]), "the windows' memory is no shared segment");
     ET_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &wins[3]));
     ET_MPI(MPI_Win_attach(wins[3], attached, sizeof(attached)));
     for (int i = 0; i < N_WINS; i++) {

@@ -1,8 +1,8 @@
 /*
  * Stops in a phase of an adaptation and stays there, so that the harness can send signals to
  * mpiexec and see that nothing is left: --hold start (nothing pending), joining (initialised, not
- * in begin), slow (one rank never reaches the agreed probe), notified (TRUE seen, no begin), window,
- * committed.
+ * in begin), slow (one rank never reaches the agreed probe), notified (TRUE seen, no begin),
+ * window, committed.
  */
 
 #include "elastic_test.h"

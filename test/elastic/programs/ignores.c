@@ -1,6 +1,6 @@
 /*
- * Programs that forget their part of an adaptation and finish (what mpiexec then prints is the test).
- * --what states which:
+ * Programs that forget their part of an adaptation and finish (what mpiexec then prints is the
+ * test). --what states which:
  *   true     all see TRUE and call MPI_Finalize
  *   begin    joining processes do not come to begin; the others finish when they are there
  *   end      joining processes call MPI_Finalize without begin; the others then finish

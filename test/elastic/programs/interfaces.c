@@ -1,7 +1,7 @@
 /*
- * Functions that mpi.h declares, or must declare: MPI_Status_set_elements_c, the constant list of MPI_Pready_list,
- * MPI_Status_f082f and MPI_Status_f2f08 (defect 29), and the text of the class MPI_ERR_UNSUPPORTED_OPERATION
- * (defect 33).  One process.
+ * Functions that mpi.h declares, or must declare: MPI_Status_set_elements_c, the constant list of
+ * MPI_Pready_list, MPI_Status_f082f and MPI_Status_f2f08 (defect 29), and the text of the class
+ * MPI_ERR_UNSUPPORTED_OPERATION (defect 33).  One process.
  */
 
 #include "elastic_test.h"
@@ -27,7 +27,8 @@ static void ready_list(void)
     int (*function) (int, const int[], MPI_Request) = MPI_Pready_list;
 
     ET_MPI(MPI_Psend_init(sent, 2, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
-    ET_MPI(MPI_Precv_init(received, 2, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    ET_MPI(MPI_Precv_init(received, 2, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &requests[1]));
     ET_MPI(MPI_Startall(2, requests));
     ET_MPI(function(2, list, requests[0]));
     ET_MPI(MPI_Waitall(2, requests, statuses));
@@ -53,7 +54,8 @@ static void fortran_statuses(void)
     ET_MPI(MPI_Status_c2f(&status, f));
     ET_MPI(MPI_Status_f2f08(f, &f08));
     ET_CHECK(f08.MPI_SOURCE == 3 && f08.MPI_TAG == 17 && f08.MPI_ERROR == MPI_ERR_TRUNCATE,
-             "source %d, tag %d, error %d", (int) f08.MPI_SOURCE, (int) f08.MPI_TAG, (int) f08.MPI_ERROR);
+             "source %d, tag %d, error %d", (int) f08.MPI_SOURCE, (int) f08.MPI_TAG,
+             (int) f08.MPI_ERROR);
     memset(f, 0, sizeof(f));
     ET_MPI(PMPI_Status_f082f(&f08, f));
     ET_CHECK(f[MPI_F_SOURCE] == 3 && f[MPI_F_TAG] == 17, "source %d, tag %d",
@@ -76,7 +78,8 @@ static void class_text(void)
     int length;
 
     ET_MPI(MPI_Error_string(MPI_ERR_UNSUPPORTED_OPERATION, text, &length));
-    ET_CHECK(strstr(text, "Unsupported") && !strstr(text, "file"), "the class is called '%s'", text);
+    ET_CHECK(strstr(text, "Unsupported") &&
+             !strstr(text, "file"), "the class is called '%s'", text);
 }
 
 int main(int argc, char **argv)

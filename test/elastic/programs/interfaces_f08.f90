@@ -1,4 +1,5 @@
-! Large counts in the module mpi_f08 (defect 29): of files, of MPI_Op_create_c, of MPI_Status_set_elements.
+! Large counts in the module mpi_f08 (defect 29): of files, of MPI_Op_create_c, of
+! MPI_Status_set_elements.
 program interfaces
   use mpi_f08
   use, intrinsic :: iso_c_binding, only : c_ptr, c_f_pointer
@@ -16,7 +17,8 @@ program interfaces
   out = [(10 * i, i = 1, 5)]
   start = 0
 
-  call MPI_File_open(MPI_COMM_WORLD, 'interfaces.data', ior(MPI_MODE_CREATE, MPI_MODE_RDWR), MPI_INFO_NULL, fh, ierr)
+  call MPI_File_open(MPI_COMM_WORLD, 'interfaces.data', ior(MPI_MODE_CREATE, MPI_MODE_RDWR), &
+      MPI_INFO_NULL, fh, ierr)
   call check(ierr == MPI_SUCCESS, 'open')
   call MPI_File_write_at(fh, start, out, n, MPI_INTEGER, status, ierr)
   call check(ierr == MPI_SUCCESS, 'write_at')
@@ -30,7 +32,8 @@ program interfaces
   call check(ierr == MPI_SUCCESS .and. all(in == out), 'iread_at')
   strided = -1
   call MPI_File_read(fh, strided(1:9:2), n, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
-  call check(ierr == MPI_SUCCESS .and. all(strided(1:9:2) == out) .and. all(strided(2:10:2) == -1), 'read with strides')
+  call check(ierr == MPI_SUCCESS .and. all(strided(1:9:2) == out) &
+      .and. all(strided(2:10:2) == -1), 'read with strides')
   call MPI_File_close(fh)
   call MPI_File_delete('interfaces.data', MPI_INFO_NULL)
 

@@ -1,8 +1,8 @@
 /*
  * E3 and P7: joining processes that die before agreement (by a signal or an exit code, before or
  * after their initialisation).  The expansion that dies is notified by the file "die": the process
- * that removes it is the one.  Staying processes never notice; the next offer succeeds, which the harness
- * makes.
+ * that removes it is the one.  Staying processes never notice; the next offer succeeds, which the
+ * harness makes.
  */
 
 #include "elastic_test.h"

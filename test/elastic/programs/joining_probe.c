@@ -1,6 +1,7 @@
 /*
- * P6: a probe of a joining process before its begin returns TRUE and JOINING, as often as it probes, and
- * is optional: only some of them probe.  C8: its first probe after commit returns STAYING.
+ * P6: a probe of a joining process before its begin returns TRUE and JOINING, as often as it
+ * probes, and is optional: only some of them probe.  C8: its first probe after commit returns
+ * STAYING.
  */
 
 #include "elastic_test.h"

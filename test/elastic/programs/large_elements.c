@@ -1,7 +1,8 @@
 /*
- * Reductions of a user-defined operation on large and on oddly laid out elements, more often than the number of
- * calls after which MPICH goes over to the host's shared reduce buffers, whose cells have 8 kB: in the world at
- * launch and after each adaptation, in the communicators of the window, and in one of a part of the host.
+ * Reductions of a user-defined operation on large and on oddly laid out elements, more often than
+ * the number of calls after which MPICH goes over to the host's shared reduce buffers, whose cells
+ * have 8 kB: in the world at launch and after each adaptation, in the communicators of the window,
+ * and in one of a part of the host.
  */
 
 #include "elastic_test.h"
@@ -12,7 +13,8 @@
 static int mine[MAX_INTS], theirs[MAX_INTS];
 static MPI_Op operation;
 
-/* An element as operations see it: ints first, step, ... step * (n - 1) positions from its address are significant. */
+/* An element as operations see it: ints first, step, ... step * (n - 1) positions from its address
+ * are significant. */
 static struct layout {
     const char *name;
     int first, n, step;         /* of one element */
@@ -92,7 +94,8 @@ static void reduce(MPI_Comm comm, MPI_Datatype type, int root, const char *name)
     if (rank == root)
         verify(size, "MPI_Reduce", name);
     fill(theirs, rank);
-    ET_MPI(MPI_Reduce(rank == root ? MPI_IN_PLACE : theirs, theirs, layout.count, type, operation, root, comm));
+    ET_MPI(MPI_Reduce(rank == root ? MPI_IN_PLACE : theirs, theirs, layout.count, type, operation,
+                      root, comm));
     if (rank == root)
         verify(size, "MPI_Reduce in place", name);
     ET_MPI(MPI_Allreduce(mine, theirs, layout.count, type, operation, comm));

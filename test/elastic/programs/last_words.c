@@ -1,7 +1,7 @@
 /*
- * Each rank prints something and aborts at once: what the one has stated that ends the job is printed,
- * as under stock MPICH.  --adaptive 1: in a program that could adapt.  --alone 1: the last rank only,
- * right after its initialisation.  I3, C8.
+ * Each rank prints something and aborts at once: what the one has stated that ends the job is
+ * printed, as under stock MPICH.  --adaptive 1: in a program that could adapt.  --alone 1: the last
+ * rank only, right after its initialisation.  I3, C8.
  */
 
 #include "elastic_test.h"

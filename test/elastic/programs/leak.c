@@ -2,13 +2,13 @@
  * C9, nothing leaks: over many adaptations descriptors, memory, mappings, shared segments, threads
  * and the processes below mpiexec (zombies included) are counted.  The first --warm adaptations
  * fill caches; after that the world is measured each time that it has its smallest size.
- * Descriptors and threads must not become more, segments hardly.  The heap, counted in bytes, must have come
- * to rest by the middle of the measurements: from there on it may grow by less than 100 bytes an
- * adaptation, and so may what mpiexec and this host's daemon have in memory, once mpiexec's history of
- * events is full and there are enough adaptations to distinguish this from a page.  --inject N leaks so many
- * bytes each time, to show that it is seen.  Each new world also makes communicators, a window and a
- * datatype and leaves the communicators to the commit, so that context ids run out if they are not freed
- * (there are 2048 of them).
+ * Descriptors and threads must not become more, segments hardly.  The heap, counted in bytes, must
+ * have come to rest by the middle of the measurements: from there on it may grow by less than 100
+ * bytes an adaptation, and so may what mpiexec and this host's daemon have in memory, once
+ * mpiexec's history of events is full and there are enough adaptations to distinguish this from a
+ * page.  --inject N leaks so many bytes each time, to show that it is seen.  Each new world also
+ * makes communicators, a window and a datatype and leaves the communicators to the commit, so that
+ * context ids run out if they are not freed (there are 2048 of them).
  */
 
 #include "elastic_test.h"
@@ -28,13 +28,15 @@
 /* Measurements that are taken together, since each may be made beside something temporary */
 #define TOGETHER 3
 #define SAMPLES_MAX 4096
-/* mpiexec retains the last 1024 events, at least five of them for each adaptation, and the last 1024 worlds. */
+/* mpiexec retains the last 1024 events, at least five of them for each adaptation, and the last
+ * 1024 worlds. */
 #define HISTORY_EPOCHS 1024
 /* The next expansion may be there already (daemon, process, connections to mpiexec); so may
  * the last leaving process and its daemon. */
 #define PROCESSES_IN_FLIGHT 4
 #define DESCRIPTORS_IN_FLIGHT 12
-/* That of the former world, until a probe gives it back, and that of the next one; each is mapped in three parts. */
+/* That of the former world, until a probe gives it back, and that of the next one; each is mapped
+ * in three parts. */
 #define SEGMENTS_IN_FLIGHT 6
 /* Connections to the processes that join next, or have just left, and their segments. */
 #define CONNECTIONS_IN_FLIGHT 4
@@ -42,7 +44,8 @@
 static struct usage {
     long descriptors, mappings, threads, segments, heap, resident;
     /* counted by rank 0 only */
-    long processes, zombies, launcher_descriptors, daemon_descriptors, launcher_resident, daemon_resident;
+    long processes, zombies, launcher_descriptors, daemon_descriptors, launcher_resident,
+        daemon_resident;
 } first, last;
 static struct sample {
     int epoch;
@@ -204,8 +207,8 @@ static void notify(const char *when, const struct usage *u)
 {
     et_log("USAGE %s epoch=%d rank=%d descriptors=%ld mappings=%ld threads=%ld segments=%ld "
            "heap=%ld resident=%ld processes=%ld zombies=%ld launcher-descriptors=%ld "
-           "launcher-resident=%ld daemon-descriptors=%ld daemon-resident=%ld", when, et.epoch, et.rank,
-           u->descriptors, u->mappings, u->threads, u->segments, u->heap, u->resident,
+           "launcher-resident=%ld daemon-descriptors=%ld daemon-resident=%ld", when, et.epoch,
+           et.rank, u->descriptors, u->mappings, u->threads, u->segments, u->heap, u->resident,
            u->processes, u->zombies, u->launcher_descriptors, u->launcher_resident,
            u->daemon_descriptors, u->daemon_resident);
 }
@@ -232,11 +235,12 @@ static int grows(int begin, int end, size_t what, long once)
 {
     const struct sample *from = extreme(begin, what, 1), *to = extreme(end - TOGETHER, what, -1);
 
-    return value(to, what) > value(from, what) + once + (long) (to->epoch - from->epoch) * GROWTH_PER_EPOCH;
+    return value(to, what) > value(from, what) + once + (long) (to->epoch - from->epoch) *
+        GROWTH_PER_EPOCH;
 }
 
-/* From the samples at `begin` to the last ones.  Values observed from outside may grow by a step, when much was
- * pending at one time; a repeated leak shows in both halves. */
+/* From the samples at `begin` to the last ones.  Values observed from outside may grow by a step,
+ * when much was pending at one time; a repeated leak shows in both halves. */
 static void check_growth(int begin, size_t what, long once, const char *whose)
 {
     int middle = (begin + measured) / 2, outside = what != offsetof(struct sample, heap);
@@ -245,8 +249,9 @@ static void check_growth(int begin, size_t what, long once, const char *whose)
     if (leaks && outside && middle - begin >= TOGETHER && measured - middle >= 2 * TOGETHER)
         leaks = grows(begin, middle + TOGETHER, what, once) && grows(middle, measured, what, once);
     ET_CHECK(!leaks, "%s: %ld bytes after %d adaptations, %ld after %d, %ld after %d", whose,
-             value(&samples[begin], what), samples[begin].epoch, value(&samples[middle], what), samples[middle].epoch,
-             value(&samples[measured - 1], what), samples[measured - 1].epoch);
+             value(&samples[begin], what), samples[begin].epoch, value(&samples[middle], what),
+             samples[middle].epoch, value(&samples[measured - 1], what),
+             samples[measured - 1].epoch);
 }
 
 static void compare_growth(void)
@@ -266,12 +271,11 @@ static void compare_growth(void)
 
 static void compare(void)
 {
-    ET_CHECK(last.descriptors <= first.descriptors + CONNECTIONS_IN_FLIGHT, "%ld descriptors, before %ld",
-             last.descriptors, first.descriptors);
-    ET_CHECK(last.threads <= first.threads, "%ld threads, before %ld", last.threads,
-             first.threads);
-    ET_CHECK(last.segments <= first.segments + SEGMENTS_IN_FLIGHT, "%ld shared segments, before %ld", last.segments,
-             first.segments);
+    ET_CHECK(last.descriptors <= first.descriptors + CONNECTIONS_IN_FLIGHT,
+             "%ld descriptors, before %ld", last.descriptors, first.descriptors);
+    ET_CHECK(last.threads <= first.threads, "%ld threads, before %ld", last.threads, first.threads);
+    ET_CHECK(last.segments <= first.segments + SEGMENTS_IN_FLIGHT,
+             "%ld shared segments, before %ld", last.segments, first.segments);
     ET_CHECK(last.mappings <= first.mappings + 8, "%ld mappings, before %ld", last.mappings,
              first.mappings);
     ET_CHECK(last.resident <= first.resident + WARMING, "%ld bytes resident, before %ld",

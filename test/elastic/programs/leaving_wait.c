@@ -18,10 +18,12 @@ static int calls;
 static int deleted(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     calls++;
-    for (double since = et_seconds(); et_seconds() - since < HELD_UP_MS / 1e3; et_sleep_ms(LOOK_MS)) {
+    for (double since = et_seconds(); et_seconds() - since < HELD_UP_MS / 1e3;
+         et_sleep_ms(LOOK_MS)) {
         for (int i = 0; i < et.size; i++)
-            ET_CHECK(!pids[i] || kill(pids[i], 0) == 0, "leaving rank %d has ended before the commit: errno %d", i,
-                     errno);
+            ET_CHECK(!pids[i] ||
+                     kill(pids[i], 0) == 0, "leaving rank %d has ended before the commit: errno %d",
+                     i, errno);
     }
     free(pids);
     pids = NULL;

@@ -1,6 +1,7 @@
 /*
- * A program with loops inside of the loop that probes, until the file "stop" exists: for those who read it from
- * outside.  All ranks sum in an inner loop, with messages in between on all but the last; rank 0 alone has another one.
+ * A program with loops inside of the loop that probes, until the file "stop" exists: for those who
+ * read it from outside.  All ranks sum in an inner loop, with messages in between on all but the
+ * last; rank 0 alone has another one.
  */
 
 #include "elastic_test.h"
@@ -20,7 +21,8 @@ static void message_to_myself(void)
 {
     int out = 1, in;
 
-    ET_MPI(MPI_Sendrecv(&out, 1, MPI_INT, 0, 7, &in, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(&out, 1, MPI_INT, 0, 7, &in, 1, MPI_INT, 0, 7, MPI_COMM_SELF,
+                        MPI_STATUS_IGNORE));
 }
 
 static void sum_in_a_loop(void)

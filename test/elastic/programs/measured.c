@@ -1,8 +1,8 @@
 /*
- * How the loop that probes is measured (doc/user/measuring.md): the performance variables agree with the program's
- * own clock, in each world anew.  A round of the loop: rank 0 computes longest and the others wait for it in
- * MPI_Barrier; each sends itself messages in an inner loop; one calls MPI from a callback, which is no site of its
- * own.  With --off 1 nothing may be measured.
+ * How the loop that probes is measured (doc/user/measuring.md): the performance variables agree
+ * with the program's own clock, in each world anew.  A round of the loop: rank 0 computes longest
+ * and the others wait for it in MPI_Barrier; each sends itself messages in an inner loop; one calls
+ * MPI from a callback, which is no site of its own.  With --off 1 nothing may be measured.
  */
 
 #include "elastic_test.h"
@@ -38,7 +38,8 @@ static void add_with_mpi(void *in, void *inout, int *length, MPI_Datatype *type)
     char byte = 0;
 
     (void) type;
-    ET_MPI(MPI_Sendrecv(MPI_BOTTOM, 0, MPI_BYTE, 0, 8, &byte, 0, MPI_BYTE, 0, 8, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(MPI_BOTTOM, 0, MPI_BYTE, 0, 8, &byte, 0, MPI_BYTE, 0, 8, MPI_COMM_SELF,
+                        MPI_STATUS_IGNORE));
     for (int i = 0; i < *length; i++)
         ((int *) inout)[i] += ((int *) in)[i];
 }
@@ -59,23 +60,27 @@ static double one_round(void)
     usleep(et.rank == 0 ? 6000 : 1000);
     TIMED(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 0; i < INNER; i++)
-        TIMED(MPI_Sendrecv(&one, 1, MPI_INT, 0, 7, &all, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+        TIMED(MPI_Sendrecv(&one, 1, MPI_INT, 0, 7, &all, 1, MPI_INT, 0, 7, MPI_COMM_SELF,
+                           MPI_STATUS_IGNORE));
     TIMED(MPI_Allreduce(&one, &all, 1, MPI_INT, sum, MPI_COMM_WORLD));
     return mpi;
 }
 
-/* The first round of a world is not measured: the loop is not known yet, or the probe before it was in another one. */
+/* The first round of a world is not measured: the loop is not known yet, or the probe before it was
+ * in another one. */
 static void check_times(void)
 {
     double loop = seconds(loop_time), mpi = seconds(mpi_time);
 
     if (off) {
-        ET_CHECK(number(nodes) == 0 && loop == 0 && mpi == 0, "measured although it is switched off");
+        ET_CHECK(number(nodes) == 0 && loop == 0 &&
+                 mpi == 0, "measured although it is switched off");
         return;
     }
     ET_CHECK(number(nodes) == 4, "%u sites, not probe, barrier, messages and sum", number(nodes));
     ET_CHECK(number(loops) == 2, "%u loops, not 2", number(loops));
-    ET_CHECK(loop > 0 && loop <= first_loop + own_loop, "%g s in the loop, of %g", loop, first_loop + own_loop);
+    ET_CHECK(loop > 0 &&
+             loop <= first_loop + own_loop, "%g s in the loop, of %g", loop, first_loop + own_loop);
     ET_CHECK(mpi > 0 && mpi <= first_mpi + own_mpi, "%g s in MPI, of %g", mpi, first_mpi + own_mpi);
     ET_CHECK(number(every) >= 1, "one iteration in %u is measured", number(every));
     if (number(every) == 1) {
@@ -104,7 +109,8 @@ static void live(void)
 
 static void after(void)
 {
-    ET_CHECK(seconds(loop_time) == 0 && seconds(mpi_time) == 0, "times of a former world: %g s, of these %g s in MPI",
+    ET_CHECK(seconds(loop_time) == 0 &&
+             seconds(mpi_time) == 0, "times of a former world: %g s, of these %g s in MPI",
              seconds(loop_time), seconds(mpi_time));
 }
 

@@ -1,7 +1,7 @@
 /*
- * Programs that are hard to measure (doc/user/measuring.md), one a --case.  In each case the loop that probes is
- * found, it takes no more time than there was, and MPI no more than the loop; and the call sites that count are
- * determined by the case.
+ * Programs that are hard to measure (doc/user/measuring.md), one a --case.  In each case the loop
+ * that probes is found, it takes no more time than there was, and MPI no more than the loop; and
+ * the call sites that count are determined by the case.
  */
 
 #define _GNU_SOURCE
@@ -22,7 +22,8 @@ static void read_variable(const char *variable, void *value)
     MPI_T_pvar_handle handle = et_open_variable(session, variable);
 
     ET_CHECK(MPI_T_pvar_read(session, handle, value) == MPI_SUCCESS, "%s cannot be read", variable);
-    ET_CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS, "the handle of %s cannot be freed", variable);
+    ET_CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS,
+             "the handle of %s cannot be freed", variable);
 }
 
 static unsigned read_number(const char *variable)
@@ -130,7 +131,8 @@ static void fork_round(void)
             _exit(1);
         }
         int status = -1;
-        ET_CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "a child ended with %d", status);
+        ET_CHECK(child > 0 && waitpid(child, &status, 0) == child &&
+                 status == 0, "a child ended with %d", status);
     }
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -153,7 +155,8 @@ static void identifiers_round(void)
     static const int ids[] = { -1, 0, 2147483647 };
 
     for (int i = 0; i < 3; i++) {
-        ET_CHECK(MPI_T_set_call_site_identifier(ids[i]) == MPI_SUCCESS, "the identifier %d is refused", ids[i]);
+        ET_CHECK(MPI_T_set_call_site_identifier(ids[i]) == MPI_SUCCESS,
+                 "the identifier %d is refused", ids[i]);
         message_to_myself(MPI_COMM_SELF);
     }
     ET_CHECK(MPI_T_set_call_site_identifier(5) == MPI_SUCCESS, "an identifier is refused");
@@ -176,7 +179,7 @@ static void polling_round(void)
         ET_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
 }
 
-/* ---- writes: all loops are written down at the first probe, and then when a second is over, not more often ---- */
+/* ---- writes: all loops are written at the first probe, then once a second at most ---- */
 
 #define LONGER_THAN_A_SECOND 1200000
 
@@ -189,7 +192,8 @@ static void writes_round(void)
     if (round_number == 0)
         began = MPI_Wtime();
     else
-        ET_CHECK(writes >= 1 && writes - 1 <= MPI_Wtime() - began, "%u writes in %g s", writes, MPI_Wtime() - began);
+        ET_CHECK(writes >= 1 && writes - 1 <= MPI_Wtime() - began, "%u writes in %g s", writes,
+                 MPI_Wtime() - began);
     if (round_number == 20) {
         before = writes;
         usleep(LONGER_THAN_A_SECOND);
@@ -197,7 +201,8 @@ static void writes_round(void)
         usleep(1000);           /* so that each round is measured */
     }
     if (round_number == 21)
-        ET_CHECK(writes > before, "%u writes, as before a second in which nothing was written", writes);
+        ET_CHECK(writes > before, "%u writes, as before a second in which nothing was written",
+                 writes);
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
 
@@ -236,10 +241,12 @@ static void check_measured(const struct odd_case *odd, double wall)
     double loop = read_seconds("adapt_loop_time"), mpi = read_seconds("adapt_mpi_time");
 
     if (!odd->round) {
-        ET_CHECK(nodes == 0 && loops == 0 && loop == 0 && mpi == 0, "measured without a probe: %u sites", nodes);
+        ET_CHECK(nodes == 0 && loops == 0 && loop == 0 &&
+                 mpi == 0, "measured without a probe: %u sites", nodes);
         return;
     }
-    ET_CHECK(nodes == (unsigned) odd->sites + 1, "%u sites, not the probe and %d", nodes, odd->sites);
+    ET_CHECK(nodes == (unsigned) odd->sites + 1, "%u sites, not the probe and %d", nodes,
+             odd->sites);
     ET_CHECK(loops >= 1 && loops <= 64, "%u loops", loops);
     ET_CHECK(loop > 0 && loop <= wall, "%g s in the loop, of %g", loop, wall);
     ET_CHECK(mpi > 0 && mpi <= loop, "%g s in MPI, of %g in the loop", mpi, loop);
@@ -253,7 +260,8 @@ int main(int argc, char **argv)
     name = et_argument(argc, argv, "case", "threads");
     const struct odd_case *odd = find_case();
     et_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
-    ET_CHECK(MPI_T_set_call_site_identifier(1) == MPI_SUCCESS, "an identifier is refused before the first probe");
+    ET_CHECK(MPI_T_set_call_site_identifier(1) == MPI_SUCCESS,
+             "an identifier is refused before the first probe");
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS, "no session");
     ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &threads_comm));

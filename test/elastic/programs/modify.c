@@ -1,6 +1,7 @@
 /*
- * MPIX_Comm_modify (DM1-DM6): --case NAME, one of those in the table at the end; --init adapt or thread: how the
- * program starts, else with MPI_Init.  A created process comes out of that in the middle of a case, and queries where.
+ * MPIX_Comm_modify (DM1-DM6): --case NAME, one of those in the table at the end; --init adapt or
+ * thread: how the program starts, else with MPI_Init.  A created process comes out of that in the
+ * middle of a case, and queries where.
  */
 
 #include "elastic_test.h"
@@ -28,8 +29,8 @@ static int is_adaptive(void)
 static void expect_world(int rank, int size)
 {
     et_world_changed();
-    ET_CHECK(et.size == size && (rank < 0 || et.rank == rank), "rank %d of %d, not %d of %d", et.rank, et.size, rank,
-             size);
+    ET_CHECK(et.size == size && (rank < 0 ||
+              et.rank == rank), "rank %d of %d, not %d of %d", et.rank, et.size, rank, size);
 }
 
 /* newcomm is the world again, another communicator */
@@ -54,11 +55,11 @@ static void expect_parent(int others, int mine)
     ET_MPI(MPI_Comm_remote_size(parent, &remote));
     ET_MPI(MPI_Comm_size(parent, &local));
     ET_MPI(MPI_Comm_rank(parent, &rank));
-    ET_CHECK(is_inter && remote == others && local == mine && rank == et.rank - others, "%d|%d, rank %d", local, remote,
-             rank);
+    ET_CHECK(is_inter && remote == others && local == mine &&
+             rank == et.rank - others, "%d|%d, rank %d", local, remote, rank);
 }
 
-/* ---- what goes well ---------------------------------------------------------------------------------- */
+/* ---- what goes well -------------------------------------------------------------------------- */
 
 static void shrink_by(int n)
 {
@@ -96,7 +97,8 @@ static void expect_rigid(void)
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-/* Two more, one fewer, all of it thrice, with something that survives (C5) and something that does not (C4). */
+/* Two more, one fewer, all of it thrice, with something that survives (C5) and something that does
+ * not (C4). */
 static void grows(void)
 {
     MPI_Comm newcomm, old, self;
@@ -117,7 +119,8 @@ static void grows(void)
             ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &old));
             /* inactive requests are not pending, also if they were never started */
             ET_MPI(MPI_Barrier_init(old, MPI_INFO_NULL, &idle));
-            ET_MPI(MPIX_Comm_modify(step == 1 ? old : MPI_COMM_WORLD, 2, step == 2 ? NULL : &newcomm));
+            ET_MPI(MPIX_Comm_modify(step == 1 ? old : MPI_COMM_WORLD, 2,
+                                    step == 2 ? NULL : &newcomm));
             expect_world(all, n + 2);
             if (step != 2)
                 expect_duplicate(newcomm);
@@ -151,7 +154,7 @@ static void nothing(void)
     ET_MPI(MPIX_Comm_modify(MPI_COMM_WORLD, 0, NULL));
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void expect_refused(int count, int class)
 {
@@ -256,7 +259,7 @@ static void sets(void)
     ET_MPI(MPI_Session_finalize(&session));
 }
 
-/* ---- beside other adaptations (DM6) ---------------------------------------------------------------------------- */
+/* ---- beside other adaptations (DM6) ---------------------------------------------------------- */
 
 static void in_window(void)
 {
@@ -330,7 +333,8 @@ int main(int argc, char **argv)
 
     init = et_argument(argc, argv, "init", "init");
     die_if_created(et_argument(argc, argv, "dies", ""));
-    if (strcmp(name, "windows") == 0 && !(getenv("PMI_ADAPT") && strstr(getenv("PMI_ADAPT"), "modify=1"))) {
+    if (strcmp(name, "windows") == 0 &&
+        !(getenv("PMI_ADAPT") && strstr(getenv("PMI_ADAPT"), "modify=1"))) {
         et_init(&argc, &argv);
     } else {
         et_options(&argc, &argv);

@@ -1,12 +1,16 @@
 /*
- * Neighbourhood collectives, blocking, non-blocking and persistent: all-to-all of one type, with counts, with types;
- * allgather of one type, with counts.
+ * Neighbourhood collectives, blocking, non-blocking and persistent: all-to-all of one type, with
+ * counts, with types; allgather of one type, with counts.
  *
- * --case degrees     every process sends to rank 0 alone: in-degree and out-degree differ (defect 3)
- * --case cartesian   grids with periodic dimensions of extent 1 and 2, where both neighbours are one process: what is
- *                    sent to the upper neighbour arrives in its lower block (defect 4)
- * --case graph       a graph of MPI_Graph_create, where each process is its own neighbour, and twice its partner's
- * --case parallel    a graph with two edges between the same processes: messages keep the order of the edges
+ * --case degrees     every process sends to rank 0 alone: in-degree and out-degree differ (defect
+ *                    3)
+ * --case cartesian   grids with periodic dimensions of extent 1 and 2, where both neighbours are
+ *                    one process: what is sent to the upper neighbour arrives in its lower block
+ *                    (defect 4)
+ * --case graph       a graph of MPI_Graph_create, where each process is its own neighbour, and
+ *                    twice its partner's
+ * --case parallel    a graph with two edges between the same processes: messages keep the order of
+ *                    the edges
  */
 
 #include "elastic_test.h"
@@ -16,10 +20,12 @@ enum { MOST = 16, FORMS = 3, KINDS = 5, GATHERS = 3 };
 static MPI_Comm comm;
 static int rank, size, in_degree, out_degree;
 static int out[MOST], in[MOST];
-static const char *const kinds[KINDS] = { "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv" };
+static const char *const kinds[KINDS] =
+    { "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv" };
 static const char *const forms[FORMS] = { "blocking", "non-blocking", "persistent" };
 
-/* The arrays end where the degrees end: a valgrind run, and values that no call accepts, show who reads on. */
+/* The arrays end where the degrees end: a valgrind run, and values that no call accepts, show who
+ * reads on. */
 static void exchange(int kind, int form)
 {
     int send_counts[MOST], receive_counts[MOST], displs[MOST];
@@ -43,13 +49,14 @@ static void exchange(int kind, int form)
     else if (kind == 0)
         ET_MPI(MPI_Neighbor_alltoall_init(out, 1, MPI_INT, in, 1, MPI_INT, comm, none, &request));
     else if (kind == 1 && form == 0)
-        ET_MPI(MPI_Neighbor_alltoallv(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm));
+        ET_MPI(MPI_Neighbor_alltoallv(out, send_counts, displs, MPI_INT, in, receive_counts, displs,
+                                      MPI_INT, comm));
     else if (kind == 1 && form == 1)
-        ET_MPI(MPI_Ineighbor_alltoallv(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm,
-                                       &request));
+        ET_MPI(MPI_Ineighbor_alltoallv(out, send_counts, displs, MPI_INT, in, receive_counts,
+                                       displs, MPI_INT, comm, &request));
     else if (kind == 1)
-        ET_MPI(MPI_Neighbor_alltoallv_init(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm,
-                                           none, &request));
+        ET_MPI(MPI_Neighbor_alltoallv_init(out, send_counts, displs, MPI_INT, in, receive_counts,
+                                           displs, MPI_INT, comm, none, &request));
     else if (kind == 3 && form == 0)
         ET_MPI(MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, comm));
     else if (kind == 3 && form == 1)
@@ -59,18 +66,20 @@ static void exchange(int kind, int form)
     else if (kind == 4 && form == 0)
         ET_MPI(MPI_Neighbor_allgatherv(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm));
     else if (kind == 4 && form == 1)
-        ET_MPI(MPI_Ineighbor_allgatherv(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm, &request));
+        ET_MPI(MPI_Ineighbor_allgatherv(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm,
+                                        &request));
     else if (kind == 4)
-        ET_MPI(MPI_Neighbor_allgatherv_init(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm, none,
-                                            &request));
+        ET_MPI(MPI_Neighbor_allgatherv_init(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT,
+                                            comm, none, &request));
     else if (form == 0)
-        ET_MPI(MPI_Neighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
-                                      datatypes, comm));
+        ET_MPI(MPI_Neighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts,
+                                      byte_displs, datatypes, comm));
     else if (form == 1)
-        ET_MPI(MPI_Ineighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
-                                       datatypes, comm, &request));
+        ET_MPI(MPI_Ineighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts,
+                                       byte_displs, datatypes, comm, &request));
     else
-        ET_MPI(MPI_Neighbor_alltoallw_init(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
+        ET_MPI(MPI_Neighbor_alltoallw_init(out, send_counts, byte_displs, datatypes, in,
+                                           receive_counts, byte_displs,
                                            datatypes, comm, none, &request));
     if (form == 2)
         ET_MPI(MPI_Start(&request));
@@ -79,7 +88,8 @@ static void exchange(int kind, int form)
         ET_MPI(MPI_Request_free(&request));
 }
 
-/* Block i of an all-to-all is right[i], that of an allgather the sender's first block, right_first[i]. */
+/* Block i of an all-to-all is right[i], that of an allgather the sender's first block,
+ * right_first[i]. */
 static void compare(const int *right, const int *right_first)
 {
     for (int kind = 0; kind < KINDS; kind++)
@@ -87,8 +97,9 @@ static void compare(const int *right, const int *right_first)
             const int *blocks = kind < GATHERS ? right : right_first;
             exchange(kind, form);
             for (int i = 0; i < MOST; i++)
-                ET_CHECK(in[i] == (i < in_degree ? blocks[i] : -1), "%s, %s, %d processes: block %d is %d, not %d",
-                         kinds[kind], forms[form], size, i, in[i], i < in_degree ? blocks[i] : -1);
+                ET_CHECK(in[i] == (i < in_degree ? blocks[i] : -1),
+                         "%s, %s, %d processes: block %d is %d, not %d", kinds[kind], forms[form],
+                         size, i, in[i], i < in_degree ? blocks[i] : -1);
         }
 }
 
@@ -102,7 +113,8 @@ static void degrees(void)
         sources[i] = i;
         right[i] = 100 + i;
     }
-    ET_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_degree, sources, MPI_UNWEIGHTED, out_degree, &target,
+    ET_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_degree, sources, MPI_UNWEIGHTED,
+                                          out_degree, &target,
                                           MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_size(comm, &size));
@@ -178,12 +190,14 @@ static void graph(void)
 /* Rank 0 has three edges to the last rank. */
 static void parallel(void)
 {
-    int sources[] = { 0, 0, 0 }, targets[] = { et.size - 1, et.size - 1, et.size - 1 }, right[] = { 7, 8, 9 };
+    int sources[] = { 0, 0, 0 }, targets[] = { et.size - 1, et.size - 1, et.size - 1 }, right[] =
+        { 7, 8, 9 };
     int right_first[] = { 7, 7, 7 };
 
     in_degree = et.rank == et.size - 1 ? 3 : 0;
     out_degree = et.rank == 0 ? 3 : 0;
-    ET_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_degree, sources, MPI_UNWEIGHTED, out_degree, targets,
+    ET_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_degree, sources, MPI_UNWEIGHTED,
+                                          out_degree, targets,
                                           MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
     ET_MPI(MPI_Comm_size(comm, &size));
     for (int i = 0; i < 3; i++)

@@ -1,7 +1,7 @@
 /*
- * Small promises of MPI objects, one case each: --case handlers, aborts, cartesian, info, partitioned,
- * freed_comm, freed_early, all_comms, accumulate, pcontrol, attributes, replaced, callback_errors, exchange, cancelled,
- * rma_requests.
+ * Small promises of MPI objects, one case each: --case handlers, aborts, cartesian, info,
+ * partitioned, freed_comm, freed_early, all_comms, accumulate, pcontrol, attributes, replaced,
+ * callback_errors, exchange, cancelled, rma_requests.
  */
 
 #include "objects_attributes.h"
@@ -17,7 +17,8 @@ static void ignore_error(MPI_Comm * comm, int *error, ...)
 
 static void expect_handler(MPI_Errhandler got, MPI_Errhandler set, const char *of)
 {
-    ET_CHECK(got == set, "%s: handler %x was set, and it is %x", of, (unsigned) set, (unsigned) got);
+    ET_CHECK(got == set, "%s: handler %x was set, and it is %x", of, (unsigned) set,
+             (unsigned) got);
     ET_MPI(MPI_Errhandler_free(&got));
 }
 
@@ -35,7 +36,8 @@ static void handlers(void)
     ET_MPI(MPI_Comm_create_errhandler(ignore_error, &own));
     ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     ET_MPI(MPI_Win_allocate(4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "objects.data", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "objects.data",
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &file));
     for (int i = 0; i < 9; i++) {
         MPI_Errhandler set = predefined[i % 3];
@@ -87,7 +89,8 @@ static void expect_scalar(MPI_Comm comm)
     ET_MPI(MPI_Comm_size(comm, &size));
     ET_MPI(MPI_Topo_test(comm, &kind));
     ET_MPI(MPI_Cartdim_get(comm, &dims));
-    ET_CHECK(size == 1 && kind == MPI_CART && dims == 0, "size %d, topology %d, %d dimensions", size, kind, dims);
+    ET_CHECK(size == 1 && kind == MPI_CART &&
+             dims == 0, "size %d, topology %d, %d dimensions", size, kind, dims);
     ET_MPI(MPI_Cart_get(comm, 0, NULL, NULL, NULL));
     ET_MPI(MPI_Comm_free(&comm));
 }
@@ -105,7 +108,8 @@ static void cartesian(void)
     ET_MPI(MPI_Comm_size(sub, &size));
     ET_MPI(MPI_Comm_rank(sub, &rank));
     ET_MPI(MPI_Cart_coords(grid, et.rank, 2, coords));
-    ET_CHECK(size == 2 && rank == coords[1], "rank %d of %d, coordinates %d", rank, size, coords[1]);
+    ET_CHECK(size == 2 &&
+             rank == coords[1], "rank %d of %d, coordinates %d", rank, size, coords[1]);
     keep[0] = 0;
     ET_MPI(MPI_Cart_sub(sub, keep, &point));
     expect_scalar(point);
@@ -144,7 +148,8 @@ static void info(void)
     ET_CHECK(flag && length == 5 && strcmp(value, "bl") == 0, "length %d, value %s", length, value);
     length = 20;
     ET_MPI(MPI_Info_get_string(info, "color", &length, value, &flag));
-    ET_CHECK(flag && length == 5 && strcmp(value, "blue") == 0, "length %d, value %s", length, value);
+    ET_CHECK(flag && length == 5 &&
+             strcmp(value, "blue") == 0, "length %d, value %s", length, value);
     length = 5;
     ET_ERROR(MPI_Info_get_string(info, "color", &length, NULL, &flag), MPI_ERR_ARG, NULL);
     ET_MPI(MPI_Info_free(&info));
@@ -163,7 +168,7 @@ static void info(void)
     ET_MPI(MPI_Info_free(&copy));
 }
 
-/* ---- partitioned communication ---------------------------------------------------------------- */
+/* ---- partitioned communication --------------------------------------------------------------- */
 
 static void expect_arrived(MPI_Request request, int partition, int expected, const char *when)
 {
@@ -181,8 +186,10 @@ static void partitioned(void)
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     expect_arrived(MPI_REQUEST_NULL, 0, 1, "no request");
-    ET_MPI(MPI_Precv_init(data, PARTS, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
-    ET_MPI(MPI_Psend_init(sent, PARTS, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    ET_MPI(MPI_Precv_init(data, PARTS, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &requests[0]));
+    ET_MPI(MPI_Psend_init(sent, PARTS, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &requests[1]));
     expect_arrived(requests[0], 1, 1, "never started");
     ET_ERROR(MPI_Parrived(requests[1], 1, &flag), MPI_ERR_REQUEST, NULL);
     for (int round = 0; round < 3; round++) {
@@ -210,8 +217,10 @@ static void partitioned(void)
     ET_MPI(MPI_Request_free(&requests[1]));
 
     /* to and from no process */
-    ET_MPI(MPI_Precv_init(data, PARTS, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
-    ET_MPI(MPI_Psend_init(sent, PARTS, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    ET_MPI(MPI_Precv_init(data, PARTS, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &requests[0]));
+    ET_MPI(MPI_Psend_init(sent, PARTS, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &requests[1]));
     for (int round = 0; round < 2; round++) {
         MPI_Status statuses[2];
         ET_MPI(MPI_Startall(2, requests));
@@ -224,7 +233,7 @@ static void partitioned(void)
     ET_MPI(MPI_Request_free(&requests[1]));
 }
 
-/* ---- a message that nobody received before its communicator was freed ---------------------------------- */
+/* ---- a message that nobody received before its communicator was freed ------------------------ */
 
 static void freed_comm(void)
 {
@@ -235,7 +244,8 @@ static void freed_comm(void)
     for (int round = 0; round < 20; round++) {
         ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
         ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status));
-        ET_CHECK(!flag, "round %d: a message with tag %d of an earlier communicator", round, status.MPI_TAG);
+        ET_CHECK(!flag, "round %d: a message with tag %d of an earlier communicator", round,
+                 status.MPI_TAG);
         if (et.rank == 0) {
             MPI_Request request;
             data = 1000 + round;
@@ -250,8 +260,8 @@ static void freed_comm(void)
     }
 }
 
-/* A message that is sent when the receiver has freed the communicator already: it arrives before the next one is made,
- * and before later ones that have the same context id. */
+/* A message that is sent when the receiver has freed the communicator already: it arrives before
+ * the next one is made, and before later ones that have the same context id. */
 static void freed_early(void)
 {
     int data, flag;
@@ -261,7 +271,8 @@ static void freed_early(void)
     for (int round = 0; round < 50; round++) {
         ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
         ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status));
-        ET_CHECK(!flag, "round %d: a message with tag %d of an earlier communicator", round, status.MPI_TAG);
+        ET_CHECK(!flag, "round %d: a message with tag %d of an earlier communicator", round,
+                 status.MPI_TAG);
         if (et.rank == 0) {
             ET_MPI(MPI_Recv(&data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             ET_MPI(MPI_Send(&data, 1, MPI_INT, 1, round, comm));
@@ -301,8 +312,8 @@ static void accumulate_undefined(int target, MPI_Win win)
         MPI_Datatype type;
         MPI_Op op;
     } undefined[] = {
-        {MPI_FLOAT, MPI_BOR}, {MPI_DOUBLE, MPI_BXOR}, {MPI_BYTE, MPI_SUM}, {MPI_INT, MPI_MAXLOC}, {MPI_2INT, MPI_MAX},
-        {MPI_DOUBLE_INT, MPI_SUM}, {MPI_C_DOUBLE_COMPLEX, MPI_MIN}
+        {MPI_FLOAT, MPI_BOR}, {MPI_DOUBLE, MPI_BXOR}, {MPI_BYTE, MPI_SUM}, {MPI_INT, MPI_MAXLOC},
+            {MPI_2INT, MPI_MAX}, {MPI_DOUBLE_INT, MPI_SUM}, {MPI_C_DOUBLE_COMPLEX, MPI_MIN}
     };
     double data[4] = {1, 2, 3, 4}, result[4];
     MPI_Request request;
@@ -316,15 +327,19 @@ static void accumulate_undefined(int target, MPI_Win win)
         ET_ERROR(MPI_Accumulate(data, 1, type, target, 0, 1, type, op, win), MPI_ERR_OP, NULL);
         ET_ERROR(MPI_Accumulate(data, 2, type, target, 0, 1, two, op, win), MPI_ERR_OP, NULL);
         ET_ERROR(MPI_Accumulate_c(data, 1, type, target, 0, 1, type, op, win), MPI_ERR_OP, NULL);
-        ET_ERROR(MPI_Raccumulate(data, 1, type, target, 0, 1, type, op, win, &request), MPI_ERR_OP, NULL);
-        ET_ERROR(MPI_Get_accumulate(data, 1, type, result, 1, type, target, 0, 1, type, op, win), MPI_ERR_OP, NULL);
-        ET_ERROR(MPI_Rget_accumulate(data, 1, type, result, 1, type, target, 0, 1, type, op, win, &request),
+        ET_ERROR(MPI_Raccumulate(data, 1, type, target, 0, 1, type, op, win, &request), MPI_ERR_OP,
+                 NULL);
+        ET_ERROR(MPI_Get_accumulate(data, 1, type, result, 1, type, target, 0, 1, type, op, win),
+                 MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Rget_accumulate(data, 1, type, result, 1, type, target, 0, 1, type, op, win,
+                                     &request),
                  MPI_ERR_OP, NULL);
         ET_ERROR(MPI_Fetch_and_op(data, result, type, target, 0, op, win), MPI_ERR_OP, NULL);
         /* every type has these, and no element needs one */
         ET_MPI(MPI_Accumulate(data, 0, type, target, 0, 0, type, op, win));
         ET_MPI(MPI_Accumulate(data, 1, type, target, 0, 1, type, MPI_REPLACE, win));
-        ET_MPI(MPI_Get_accumulate(NULL, 0, type, result, 1, type, target, 0, 1, type, MPI_NO_OP, win));
+        ET_MPI(MPI_Get_accumulate(NULL, 0, type, result, 1, type, target, 0, 1, type, MPI_NO_OP,
+                                  win));
         ET_MPI(MPI_Win_flush(target, win));
         ET_MPI(MPI_Type_free(&two));
     }
@@ -340,25 +355,31 @@ static void accumulate(void)
 
     ET_MPI(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     ET_MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
-    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 8}, (MPI_Datatype[]) {MPI_INT, MPI_DOUBLE},
-                                  &mixed));
+    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 8},
+                                  (MPI_Datatype[]) {MPI_INT, MPI_DOUBLE}, &mixed));
     ET_MPI(MPI_Type_commit(&mixed));
     ET_MPI(MPI_Type_contiguous(2, MPI_INT, &two));
     ET_MPI(MPI_Type_commit(&two));
     ET_MPI(MPI_Win_lock_all(0, win));
     for (int target = 0; target < et.size; target++) {
         ET_MPI(MPI_Accumulate(ints, 2, MPI_INT, target, 0, 1, two, MPI_SUM, win));
-        ET_ERROR(MPI_Accumulate(ints, 2, MPI_INT, target, 0, 1, MPI_DOUBLE, MPI_SUM, win), MPI_ERR_TYPE, NULL);
-        ET_ERROR(MPI_Accumulate(ints, 1, two, target, 0, 2, MPI_FLOAT, MPI_SUM, win), MPI_ERR_TYPE, NULL);
-        ET_ERROR(MPI_Accumulate(reals, 1, MPI_DOUBLE, target, 0, 1, two, MPI_SUM, win), MPI_ERR_TYPE, NULL);
-        ET_ERROR(MPI_Raccumulate(ints, 2, MPI_INT, target, 0, 1, MPI_DOUBLE, MPI_SUM, win, &request), MPI_ERR_TYPE,
+        ET_ERROR(MPI_Accumulate(ints, 2, MPI_INT, target, 0, 1, MPI_DOUBLE, MPI_SUM, win),
+                 MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Accumulate(ints, 1, two, target, 0, 2, MPI_FLOAT, MPI_SUM, win), MPI_ERR_TYPE,
                  NULL);
-        ET_ERROR(MPI_Get_accumulate(ints, 2, MPI_INT, reals, 1, MPI_DOUBLE, target, 0, 1, MPI_DOUBLE, MPI_SUM, win),
+        ET_ERROR(MPI_Accumulate(reals, 1, MPI_DOUBLE, target, 0, 1, two, MPI_SUM, win),
                  MPI_ERR_TYPE, NULL);
-        ET_ERROR(MPI_Get_accumulate(ints, 2, MPI_INT, reals, 1, MPI_DOUBLE, target, 0, 2, MPI_INT, MPI_SUM, win),
+        ET_ERROR(MPI_Raccumulate(ints, 2, MPI_INT, target, 0, 1, MPI_DOUBLE, MPI_SUM, win,
+                                 &request), MPI_ERR_TYPE,
+                 NULL);
+        ET_ERROR(MPI_Get_accumulate(ints, 2, MPI_INT, reals, 1, MPI_DOUBLE, target, 0, 1,
+                                    MPI_DOUBLE, MPI_SUM, win),
                  MPI_ERR_TYPE, NULL);
-        ET_ERROR(MPI_Rget_accumulate(reals, 1, MPI_DOUBLE, ints, 2, MPI_INT, target, 0, 2, MPI_INT, MPI_SUM, win,
-                                     &request), MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Get_accumulate(ints, 2, MPI_INT, reals, 1, MPI_DOUBLE, target, 0, 2, MPI_INT,
+                                    MPI_SUM, win),
+                 MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Rget_accumulate(reals, 1, MPI_DOUBLE, ints, 2, MPI_INT, target, 0, 2, MPI_INT,
+                                     MPI_SUM, win, &request), MPI_ERR_TYPE, NULL);
         accumulate_undefined(target, win);
     }
     ET_MPI(MPI_Win_unlock_all(win));
@@ -368,7 +389,8 @@ static void accumulate(void)
     ET_MPI(MPI_Win_free(&win));
 }
 
-/* Handles of nothing, and of a communicator that was freed: the error is returned, and nothing goes on (defect 59). */
+/* Handles of nothing, and of a communicator that was freed: the error is returned, and nothing goes
+ * on (defect 59). */
 static void invalid(void)
 {
     MPI_Comm freed, inter;
@@ -380,16 +402,20 @@ static void invalid(void)
     ET_ERROR(MPI_File_get_atomicity(MPI_FILE_NULL, &flag), MPI_ERR_FILE, NULL);
     ET_ERROR(MPI_File_get_byte_offset(MPI_FILE_NULL, 0, &offset), MPI_ERR_FILE, NULL);
     ET_ERROR(MPI_File_get_position(MPI_FILE_NULL, &offset), MPI_ERR_FILE, NULL);
-    ET_ERROR(MPI_File_get_view(MPI_FILE_NULL, &offset, &etype, &filetype, representation), MPI_ERR_FILE, NULL);
-    ET_ERROR(MPI_File_write_ordered_end(MPI_FILE_NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_FILE, NULL);
+    ET_ERROR(MPI_File_get_view(MPI_FILE_NULL, &offset, &etype, &filetype, representation),
+             MPI_ERR_FILE, NULL);
+    ET_ERROR(MPI_File_write_ordered_end(MPI_FILE_NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_FILE,
+             NULL);
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &inter));
     freed = inter;
     ET_MPI(MPI_Comm_free(&inter));
-    ET_ERROR(MPI_Intercomm_create(freed, 0, MPI_COMM_WORLD, 1 - et.rank, 1, &inter), MPI_ERR_COMM, NULL);
-    ET_ERROR(MPI_Intercomm_create(MPI_COMM_SELF, 0, freed, 1 - et.rank, 1, &inter), MPI_ERR_COMM, NULL);
+    ET_ERROR(MPI_Intercomm_create(freed, 0, MPI_COMM_WORLD, 1 - et.rank, 1, &inter), MPI_ERR_COMM,
+             NULL);
+    ET_ERROR(MPI_Intercomm_create(MPI_COMM_SELF, 0, freed, 1 - et.rank, 1, &inter), MPI_ERR_COMM,
+             NULL);
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }

@@ -1,5 +1,6 @@
 /*
- * Attributes of MPI objects: callbacks that change the list, replaced attributes, errors that a callback returns.
+ * Attributes of MPI objects: callbacks that change the list, replaced attributes, errors that a
+ * callback returns.
  */
 
 #ifndef OBJECTS_ATTRIBUTES_H_INCLUDED
@@ -7,7 +8,7 @@
 
 #include "elastic_test.h"
 
-/* ---- attributes: a delete callback that changes the list it is called from ------------------------------ */
+/* ---- attributes: a delete callback that changes the list it is called from ------------------- */
 
 static int other_key = MPI_KEYVAL_INVALID, deleted;
 
@@ -57,7 +58,8 @@ static void attributes(void)
             deleted = 0;
             ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &comm));
             for (int i = 0; i < 4; i++) {
-                ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, i == order ? sets ? set_other : delete_other :
+                ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN,
+                                              i == order ? sets ? set_other : delete_other :
                                               count_deleted, &keys[i], NULL));
                 ET_MPI(MPI_Comm_set_attr(comm, keys[i], &keys[i]));
             }
@@ -67,8 +69,8 @@ static void attributes(void)
                 int flag;
                 void *value;
                 ET_MPI(MPI_Comm_get_attr(comm, keys[i], &value, &flag));
-                ET_CHECK(flag == (i != order && (sets || keys[i] != other_key)), "attribute %d of order %d: %d", i,
-                         order, flag);
+                ET_CHECK(flag == (i != order && (sets || keys[i] != other_key)),
+                         "attribute %d of order %d: %d", i, order, flag);
             }
             ET_MPI(MPI_Comm_set_attr(comm, keys[order], &keys[order]));
             ET_MPI(MPI_Comm_set_attr(comm, other_key, &keys[order]));
@@ -80,7 +82,7 @@ static void attributes(void)
         }
 }
 
-/* ---- attributes of types and windows: one of a key that is there is replaced -------------------------- */
+/* ---- attributes of types and windows: one of a key that is there is replaced ----------------- */
 
 static int type_deleted(MPI_Datatype type, int key, void *value, void *extra)
 {
@@ -125,7 +127,8 @@ static void replaced(void)
                     ET_MPI(MPI_Win_set_attr(win, keys[1][key], &ended[key][i / 3]));
             }
             for (int key = 0; key < 3; key++) {
-                ET_CHECK(ended[key][0] && !ended[key][1], "attribute %d: %d, %d", key, ended[key][0], ended[key][1]);
+                ET_CHECK(ended[key][0] &&
+                         !ended[key][1], "attribute %d: %d, %d", key, ended[key][0], ended[key][1]);
                 if (kind == 0)
                     ET_MPI(MPI_Type_delete_attr(type, keys[0][key]));
                 else
@@ -146,7 +149,7 @@ static void replaced(void)
     ET_MPI(MPI_Type_free(&type));
 }
 
-/* ---- errors that a callback returns, and those that come later ---------------------------------- */
+/* ---- errors that a callback returns, and those that come later ------------------------------- */
 
 static int fail_to_delete(MPI_Comm comm, int key, void *value, void *extra)
 {

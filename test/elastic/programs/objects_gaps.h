@@ -1,5 +1,6 @@
 /*
- * Data with gaps: exchanges, requests of one-sided operations, a cancelled receive.  Cases of objects.c.
+ * Data with gaps: exchanges, requests of one-sided operations, a cancelled receive.  Cases of
+ * objects.c.
  */
 
 #ifndef OBJECTS_GAPS_H_INCLUDED
@@ -7,7 +8,7 @@
 
 #include "elastic_test.h"
 
-/* ---- exchanges of data with gaps ---------------------------------------------------------------- */
+/* ---- exchanges of data with gaps ------------------------------------------------------------- */
 
 static void fill(int *data, int length, int from)
 {
@@ -31,26 +32,30 @@ static void exchange(void)
         fill(sent, LENGTH, 1000 * (et.rank + 1));
         memset(&status, 0x55, sizeof(status));
         if (round % 2)
-            ET_MPI(MPI_Isendrecv_replace(data, 1, type, partner, 7, partner, 7, MPI_COMM_WORLD, &request));
+            ET_MPI(MPI_Isendrecv_replace(data, 1, type, partner, 7, partner, 7, MPI_COMM_WORLD,
+                                         &request));
         else
-            ET_MPI(MPI_Isendrecv(sent, 1, type, partner, 7, data, 1, type, partner, 7, MPI_COMM_WORLD, &request));
+            ET_MPI(MPI_Isendrecv(sent, 1, type, partner, 7, data, 1, type, partner, 7,
+                                 MPI_COMM_WORLD, &request));
         /* the type lives as long as it is needed */
         ET_MPI(MPI_Type_dup(type, &again));
         ET_MPI(MPI_Type_free(&type));
         ET_MPI(MPI_Wait(&request, &status));
-        ET_CHECK(status.MPI_SOURCE == partner && status.MPI_TAG == 7, "source %d, tag %d", status.MPI_SOURCE,
-                 status.MPI_TAG);
+        ET_CHECK(status.MPI_SOURCE == partner &&
+                 status.MPI_TAG == 7, "source %d, tag %d", status.MPI_SOURCE, status.MPI_TAG);
         for (int i = 0; i < LENGTH; i++) {
             int expected = 1000 * ((i % 2 ? et.rank : partner) + 1) + i;
-            ET_CHECK(data[i] == expected, "round %d, element %d is %d, not %d", round, i, data[i], expected);
+            ET_CHECK(data[i] == expected, "round %d, element %d is %d, not %d", round, i, data[i],
+                     expected);
         }
         /* it still works */
-        ET_MPI(MPI_Sendrecv(sent, 1, again, partner, 8, data, 1, again, partner, 8, MPI_COMM_WORLD, &status));
+        ET_MPI(MPI_Sendrecv(sent, 1, again, partner, 8, data, 1, again, partner, 8, MPI_COMM_WORLD,
+                            &status));
         ET_MPI(MPI_Type_free(&again));
     }
 }
 
-/* ---- requests of one-sided operations on data with gaps ---------------------------------------- */
+/* ---- requests of one-sided operations on data with gaps -------------------------------------- */
 
 /* After Wait the data of Rget is there, and the buffer of Rput may be used again. */
 static void rma_requests(void)
@@ -61,7 +66,8 @@ static void rma_requests(void)
     MPI_Datatype gaps;
     MPI_Request request;
 
-    ET_MPI(MPI_Win_allocate(4 * INTS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_Win_allocate(4 * INTS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &memory, &win));
     ET_MPI(MPI_Win_lock_all(0, win));
     for (int round = 0; round < 40; round++) {
         int ints = round % 4 == 0 ? 3 : INTS, shift = round % 2 ? 0 : 2 * INTS;
@@ -77,8 +83,10 @@ static void rma_requests(void)
             ET_MPI(MPI_Rget(data, ints, MPI_INT, partner, shift, 1, gaps, win, &request));
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
         for (int i = 0; i < ints; i++) {
-            int got = data[round % 3 ? 2 * i : i], expected = 100 * round + 10000000 * partner + shift + 2 * i;
-            ET_CHECK(got == expected, "round %d: element %d is %d, not %d", round, i, got, expected);
+            int got = data[round % 3 ? 2 * i : i], expected =
+                100 * round + 10000000 * partner + shift + 2 * i;
+            ET_CHECK(got == expected, "round %d: element %d is %d, not %d", round, i, got,
+                     expected);
         }
         ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
         fill(data, 2 * INTS, 7000 * round);
@@ -89,8 +97,9 @@ static void rma_requests(void)
         ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
         ET_MPI(MPI_Win_sync(win));
         for (int i = 0; i < ints; i++)
-            ET_CHECK(memory[shift + 2 * i] == 7000 * round + 2 * i, "round %d: element %d is %d, not %d", round, i,
-                     memory[shift + 2 * i], 7000 * round + 2 * i);
+            ET_CHECK(memory[shift + 2 * i] == 7000 * round + 2 * i,
+                     "round %d: element %d is %d, not %d", round, i, memory[shift + 2 * i],
+                     7000 * round + 2 * i);
         ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
         ET_MPI(MPI_Type_free(&gaps));
     }
@@ -99,7 +108,7 @@ static void rma_requests(void)
     free(data);
 }
 
-/* ---- a cancelled receive of a type with gaps takes no memory ---------------------------------- */
+/* ---- a cancelled receive of a type with gaps takes no memory --------------------------------- */
 
 static long virtual_pages(void)
 {

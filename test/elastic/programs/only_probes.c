@@ -1,7 +1,8 @@
 /*
- * P4, over the network too: a program that calls nothing but MPI_Probe_adapt while it computes.  MPI_Init_adapt leaves
- * nothing to be sent that another process' start waits for, because a probe carries no messages on.  With --plain 1 a
- * process calls nothing at all after MPI_Init until the others have left MPI_Init, too.
+ * P4, over the network too: a program that calls nothing but MPI_Probe_adapt while it computes.
+ * MPI_Init_adapt leaves nothing to be sent that another process' start waits for, because a probe
+ * carries no messages on.  With --plain 1 a process calls nothing at all after MPI_Init until the
+ * others have left MPI_Init, too.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,7 @@
 /*
- * Data of the predefined pairs (MPI_DOUBLE_INT and its like), which have gaps without being derived types: alone, in
- * contiguous types and in vectors, from one element to more than any buffer holds, where messages are split within an
- * element (defect 52).
+ * Data of the predefined pairs (MPI_DOUBLE_INT and its like), which have gaps without being derived
+ * types: alone, in contiguous types and in vectors, from one element to more than any buffer holds,
+ * where messages are split within an element (defect 52).
  *
  * --case messages | windows | files
  */
@@ -16,7 +16,8 @@ static const struct pair {
     MPI_Datatype handle;
     int extent, second;         /* where the int is */
 } pairs[] = {
-#define PAIR(name, type) {#name, MPI_##name, sizeof(struct {type a; int b;}), offsetof(struct {type a; int b;}, b)}
+#define PAIR(name, type) {#name, MPI_##name, sizeof(struct {type a; int b;}), \
+                          offsetof(struct {type a; int b;}, b)}
     PAIR(FLOAT_INT, float), PAIR(DOUBLE_INT, double), PAIR(LONG_INT, long), PAIR(SHORT_INT, short),
     PAIR(LONG_DOUBLE_INT, long double), PAIR(2INT, int)
 };
@@ -55,29 +56,34 @@ static void fill(void)
 /* All elements, or each `step`th, are those of the process. */
 static void expect(const char *memory, int process, const char *call)
 {
-    const int bytes = pair->handle == MPI_LONG_DOUBLE_INT ? 10 : pair->handle == MPI_SHORT_INT ? 2 : pair->second;
+    const int bytes =
+        pair->handle == MPI_LONG_DOUBLE_INT ? 10 : pair->handle == MPI_SHORT_INT ? 2 : pair->second;
     char right[MOST_BYTES];
 
     for (int i = 0; i < count; i += step) {
         const char *at = memory + i * pair->extent;
         int same;
         set(right, i % 1000 + process);
-        same = !memcmp(at, right, (size_t) bytes) && !memcmp(at + pair->second, right + pair->second, sizeof(int));
-        ET_CHECK(same, "%s of %d MPI_%s, each %d. counts: element %d is wrong", call, count, pair->name, step, i);
+        same = !memcmp(at, right, (size_t) bytes) &&
+            !memcmp(at + pair->second, right + pair->second, sizeof(int));
+        ET_CHECK(same, "%s of %d MPI_%s, each %d. counts: element %d is wrong", call, count,
+                 pair->name, step, i);
     }
 }
 
-/* ---- the cases --------------------------------------------------------------------------------------------------- */
+/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void in_messages(int n, MPI_Datatype type)
 {
     const int partner = et.size - 1 - et.rank;
 
     fill();
-    ET_MPI(MPI_Sendrecv(sent, n, type, partner, 1, seen, n, type, partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(sent, n, type, partner, 1, seen, n, type, partner, 1, MPI_COMM_WORLD,
+                        MPI_STATUS_IGNORE));
     expect(seen, partner, "Sendrecv");
     fill();
-    ET_MPI(MPI_Sendrecv(sent, n, type, 0, 1, seen, n, type, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(sent, n, type, 0, 1, seen, n, type, 0, 1, MPI_COMM_SELF,
+                        MPI_STATUS_IGNORE));
     expect(seen, et.rank, "Sendrecv with itself");
     fill();
     ET_MPI(MPI_Bcast(et.rank == 0 ? sent : seen, n, type, 0, MPI_COMM_WORLD));
@@ -90,7 +96,8 @@ static void in_windows(int n, MPI_Datatype type)
     char *memory;
     MPI_Win win;
 
-    ET_MPI(MPI_Win_allocate((MPI_Aint) count * pair->extent, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_Win_allocate((MPI_Aint) count * pair->extent, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &memory, &win));
     for (int replaces = 0; replaces <= accumulates; replaces++) {
         fill();
         memset(memory, 0, (size_t) (count * pair->extent));
@@ -115,13 +122,14 @@ static void in_files(int n, MPI_Datatype type)
     int elements;
 
     fill();
-    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "pairs.data", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "pairs.data",
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &file));
     for (int views = 0; views < 2; views++) {
         const MPI_Offset begin = (MPI_Offset) et.rank * 2 * count * pair->extent;
         fill();
-        ET_MPI(MPI_File_set_view(file, begin, views ? pair->handle : MPI_BYTE, views ? type : MPI_BYTE, "native",
-                                 MPI_INFO_NULL));
+        ET_MPI(MPI_File_set_view(file, begin, views ? pair->handle : MPI_BYTE,
+                                 views ? type : MPI_BYTE, "native", MPI_INFO_NULL));
         ET_MPI(MPI_File_write_at_all(file, 0, sent, n, type, &status));
         ET_MPI(MPI_Get_count(&status, type, &elements));
         ET_CHECK(elements == n, "%d of %d elements of MPI_%s are written", elements, n, pair->name);

@@ -1,13 +1,14 @@
 /*
- * MPIX_Comm_parent_create (DC): --case NAME, one of those in the table at the end.  The processes that are started
- * are this program with --child WHAT: it talks with its parents, or ends before it has initialised MPI.
+ * MPIX_Comm_parent_create (DC): --case NAME, one of those in the table at the end.  The processes
+ * that are started are this program with --child WHAT: it talks with its parents, or ends before it
+ * has initialised MPI.
  */
 
 #include "parent_child.h"
 #include <signal.h>
 #include <unistd.h>
 
-/* ---- who starts ------------------------------------------------------------------------------------------------- */
+/* ---- who starts ------------------------------------------------------------------------------ */
 
 static void get_slots(int n, const char *const hosts[], MPI_Request requests[])
 {
@@ -38,7 +39,8 @@ static void await_stage(int n, MPI_Request requests[], int expected)
     }
 }
 
-/* A process that is killed while MPICH makes shared memory leaves a file: until all are past that. */
+/* A process that is killed while MPICH makes shared memory leaves a file: until all are past
+ * that. */
 static void await_children(int n)
 {
     for (int i = 0, flag; i < n;) {
@@ -61,7 +63,8 @@ static void await_end(int n, MPI_Request requests[], const int codes[])
         int stage, code;
         ET_MPI(MPIX_Get_stage(&statuses[i], &stage));
         ET_MPI(MPIX_Get_return_code(&statuses[i], &code));
-        ET_CHECK(stage == MPIX_STAGE_EXITED && code == codes[i], "request %d: stage %d, code %d", i, stage, code);
+        ET_CHECK(stage == MPIX_STAGE_EXITED &&
+                 code == codes[i], "request %d: stage %d, code %d", i, stage, code);
         ET_CHECK(requests[i] == MPI_REQUEST_NULL, "request %d", i);
     }
 }
@@ -106,7 +109,8 @@ static void start_and_talk(int holder, int n, const char *const hosts[], const c
         await_end(n, requests, n == 1 ? alone : codes);
 }
 
-/* DC1, DC2: from the one and the other process, again and again; the others need not be notified. */
+/* DC1, DC2: from the one and the other process, again and again; the others need not be
+ * notified. */
 static void talks(void)
 {
     start_and_talk(0, 3, NULL, "talks");
@@ -129,8 +133,8 @@ static void await_seldom(int n, MPI_Request requests[])
     }
 }
 
-/* DC2: children that speak before a parent knows of them, in any order, are distinguished; and they speak with one
- * parent while another one does not poll */
+/* DC2: children that speak before a parent knows of them, in any order, are distinguished; and they
+ * speak with one parent while another one does not poll */
 static void early(void)
 {
     static const int codes[] = { 10, 11, 12, 13 };
@@ -232,11 +236,15 @@ static void wrong(void)
     get_slots(2, NULL, requests);
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 2, requests, &inter), MPI_ERR_REQUEST, NULL);
     twice[0] = twice[1] = requests[0];
-    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, twice, &inter), MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, twice, &inter), MPI_ERR_REQUEST,
+             NULL);
     ET_MPI(MPI_Irecv(&value, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &receive));
-    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 1, &receive, &inter), MPI_ERR_REQUEST, NULL);
-    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : -1, requests, &inter), MPI_ERR_COUNT, NULL);
-    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, NULL, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 1, &receive, &inter),
+             MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : -1, requests, &inter),
+             MPI_ERR_COUNT, NULL);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, NULL, &inter), MPI_ERR_ARG,
+             NULL);
     if (rank == 0)
         ET_MPI(MPIX_Set_args(requests[1], many));
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, requests, &inter), MPI_ERR_ARG,
@@ -249,10 +257,12 @@ static void wrong(void)
 
     inter = create(0, 2, requests);     /* nothing has become of what was wrong */
     if (rank == 0) {
-        ET_ERROR(MPIX_Set_args(requests[0], many), MPI_ERR_ARG, "has 998 arguments and can have 997");
+        ET_ERROR(MPIX_Set_args(requests[0], many), MPI_ERR_ARG,
+                 "has 998 arguments and can have 997");
         const int codes[] = { 10, 11 };
         set_program(2, requests, "talks");
-        ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, 2, requests, &(MPI_Comm) { 0 }), MPI_ERR_REQUEST, NULL);
+        ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, 2, requests, &(MPI_Comm) {
+                                         0}), MPI_ERR_REQUEST, NULL);
         ET_ERROR(MPI_Startall(1, requests), MPI_ERR_REQUEST, "MPI_Startall");
         ET_ERROR(MPI_Start(&requests[1]), MPI_ERR_REQUEST, "MPI_Startall");
         ET_MPI(MPI_Startall(2, requests));
@@ -290,7 +300,8 @@ static void fails(const char *what, const char *executable, int expected)
             ET_ERROR(MPI_Wait(&requests[i], &status), MPI_ERR_SPAWN, NULL);
             ET_MPI(MPIX_Get_stage(&status, &stage));
             ET_MPI(MPIX_Get_return_code(&status, &code));
-            ET_CHECK(stage == MPIX_STAGE_EXITED && requests[i] == MPI_REQUEST_NULL, "request %d: stage %d", i, stage);
+            ET_CHECK(stage == MPIX_STAGE_EXITED &&
+                     requests[i] == MPI_REQUEST_NULL, "request %d: stage %d", i, stage);
             ET_CHECK(i != 1 || expected < 0 || code == expected, "code %d", code);
         }
     }
@@ -300,7 +311,8 @@ static void fails(const char *what, const char *executable, int expected)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* DC3: one that ends before MPI_Init, by itself, by a signal, or because it cannot be executed; the others are ended */
+/* DC3: one that ends before MPI_Init, by itself, by a signal, or because it cannot be executed; the
+ * others are ended */
 static void absent(void)
 {
     fails("absent", NULL, 7);
@@ -316,8 +328,8 @@ static void unstartable(void)
         fails("talks", "/nowhere/nothing", -1);
 }
 
-/* DA9 of them: one that aborts takes its world with it, and nobody else.  DC3: they have initialised MPI, also if their
- * end is the first that the parents learn of them. */
+/* DA9 of them: one that aborts takes its world with it, and nobody else.  DC3: they have
+ * initialised MPI, also if their end is the first that the parents learn of them. */
 static void aborts(void)
 {
     MPI_Request requests[2];
@@ -364,7 +376,8 @@ static void widowed(void)
         ET_MPI(MPIX_Signal(SIGKILL, 2, requests));
         await_end(2, requests, killed);
     }
-    ET_ERROR(MPI_Recv(&value, 1, MPI_INT, rank % 2, 4, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
+    ET_ERROR(MPI_Recv(&value, 1, MPI_INT, rank % 2, 4, inter, MPI_STATUS_IGNORE),
+             MPIX_ERR_PROC_FAILED, "ended");
     ET_ERROR(MPI_Ssend(&value, 1, MPI_INT, rank % 2, 4, inter), MPIX_ERR_PROC_FAILED, "ended");
     ET_MPI(MPI_Comm_disconnect(&inter));
 }
@@ -397,8 +410,8 @@ static void dies(void)
     }
 }
 
-/* DN4 of the parents: what is held for one of them that ends without having answered.  The program that replaces it
- * keeps mpiexec from ending the job, and with it who waits. */
+/* DN4 of the parents: what is held for one of them that ends without having answered.  The program
+ * that replaces it keeps mpiexec from ending the job, and with it who waits. */
 static void unanswered(void)
 {
     static const int codes[] = { 5 };
@@ -424,15 +437,16 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"talks", talks}, {"silent", silent}, {"early", early}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong},
-    {"absent", absent}, {"unstartable", unstartable}, {"aborts", aborts}, {"left", left}, {"dies", dies},
-    {"widowed", widowed},
-    {"unanswered", unanswered}
+    {"talks", talks}, {"silent", silent}, {"early", early}, {"hosts", hosts}, {"stub", stub},
+    {"wrong", wrong},
+    {"absent", absent}, {"unstartable", unstartable}, {"aborts", aborts}, {"left", left},
+    {"dies", dies}, {"widowed", widowed}, {"unanswered", unanswered}
 };
 
 int main(int argc, char **argv)
 {
-    const char *name = et_argument(argc, argv, "case", ""), *what = et_argument(argc, argv, "child", "");
+    const char *name = et_argument(argc, argv, "case", ""), *what =
+        et_argument(argc, argv, "child", "");
     int found = 0;
 
     if (*what)

@@ -1,5 +1,6 @@
 /*
- * The processes that parent.c starts: they talk with their parents, or end before they have initialised MPI.
+ * The processes that parent.c starts: they talk with their parents, or end before they have
+ * initialised MPI.
  */
 
 #ifndef PARENT_CHILD_H_INCLUDED
@@ -17,15 +18,15 @@
 static const char *program;
 static int rank, size;
 
-/* ---- messages sent early ----------------------------------------------------------------------------------------- */
+/* ---- messages sent early --------------------------------------------------------------------- */
 
 #define WORDS 4
 #define LONG_WORD 100000        /* integers */
 
 static int long_word[LONG_WORD];
 
-/* Each process of the world does this at the same time, some before the parent knows that there are children: short
- * and long, synchronous ones, and one with gaps. */
+/* Each process of the world does this at the same time, some before the parent knows that there are
+ * children: short and long, synchronous ones, and one with gaps. */
 static void send_words(MPI_Comm parent, int to, MPI_Request words[WORDS])
 {
     static int reported[2 * WORDS];
@@ -56,8 +57,8 @@ static void receive_words(MPI_Comm children, int from)
     ET_MPI(MPI_Recv(received, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
     ET_CHECK(received[0] == 100 * from + 1, "%d from %d", received[0], from);
     ET_MPI(MPI_Recv(received, 2, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
-    ET_CHECK(received[0] == 100 * from + 2 && received[1] == 100 * from + 4, "%d and %d from %d", received[0],
-             received[1], from);
+    ET_CHECK(received[0] == 100 * from + 2 &&
+             received[1] == 100 * from + 4, "%d and %d from %d", received[0], received[1], from);
 }
 
 static void exercise_merged(MPI_Comm inter, int is_high)
@@ -69,10 +70,11 @@ static void exercise_merged(MPI_Comm inter, int is_high)
     ET_MPI(MPI_Comm_free(&merged));
 }
 
-/* ---- sides that come late ---------------------------------------------------------------------------------------- */
+/* ---- sides that come late -------------------------------------------------------------------- */
 
-/* The end that stalls in the exchange of sides.  The children send theirs after they have received that of the parents.
- * If the parents do not find that of the children, they make no call until the children have ended. */
+/* The end that stalls in the exchange of sides.  The children send theirs after they have received
+ * that of the parents. If the parents do not find that of the children, they make no call until the
+ * children have ended. */
 static enum { NOBODY, CHILDREN, PARENTS, PARENTS_AFTER_SIDE } stalls;
 
 /* MPI uses these as well, in place of libc's. */
@@ -101,7 +103,7 @@ ssize_t recv(int fd, void *data, size_t bytes, int flags)
     return n;
 }
 
-/* ---- who is started --------------------------------------------------------------------------------------------- */
+/* ---- who is started -------------------------------------------------------------------------- */
 
 /* Parent 1 answers, while parent 2 is in no MPI call. */
 static void talk_early(MPI_Comm parent)

@@ -1,8 +1,8 @@
 /*
- * C6: a request still pending on the old world at commit is reported, not a hang.  --how states which
- * and what then:
- *   return  receives are pending on all; commit returns the error; without them it succeeds.  A leaving
- *           process has its attributes of MPI_COMM_SELF until then
+ * C6: a request still pending on the old world at commit is reported, not a hang.  --how states
+ * which and what then:
+ *   return  receives are pending on all; commit returns the error; without them it succeeds.  A
+ *           leaving process has its attributes of MPI_COMM_SELF until then
  *   one     only rank 0 has one; all are notified, and a second commit succeeds
  *   fatal   under the default error handler the job ends with the report
  *   file    only rank 0 has one, of a file: reading from a named pipe
@@ -66,7 +66,8 @@ static void pend_on_one(void)
     return_errors(MPI_ERRORS_RETURN);
     if (mine)
         ET_MPI(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 61, MPI_COMM_WORLD, &request));
-    ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_LASTCODE, mine ? "pending" : "rocess 0 of the window");
+    ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_LASTCODE,
+             mine ? "pending" : "rocess 0 of the window");
     if (mine) {
         ET_MPI(MPI_Cancel(&request));
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -141,7 +142,8 @@ static void pend_on_file(void)
     return_errors(MPI_ERRORS_RETURN);
     if (mine)
         ET_MPI(MPI_File_iread_at(file, 0, &got, 1, MPI_INT, &request));
-    ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_LASTCODE, mine ? "on a file" : "rocess 0 of the window");
+    ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_LASTCODE,
+             mine ? "on a file" : "rocess 0 of the window");
     if (mine) {
         write_pipe("pipe");
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));

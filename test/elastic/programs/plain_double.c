@@ -1,6 +1,6 @@
 /*
- * Two elastic phases by hand, in the form that was published: the control structure that EPOP spares
- * (SPEC-epop H1).  epop_double.c is the same program.
+ * Two elastic phases by hand, in the form that was published: the control structure that EPOP
+ * spares (SPEC-epop H1).  epop_double.c is the same program.
  */
 
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /*
- * Two processes that never communicate (P7, C9): one probes all the time, the other only when the file
- * "go" exists.  So an adaptation can be held, and withdrawn, when one has prepared for it and
+ * Two processes that never communicate (P7, C9): one probes all the time, the other only when the
+ * file "go" exists.  So an adaptation can be held, and withdrawn, when one has prepared for it and
  * nobody has been notified.  Both end when the file "stop" exists; joining processes do likewise.
  */
 

@@ -1,7 +1,7 @@
 /*
- * Each process prints --kb kilobytes in numbered lines, and then takes part in --epochs adaptations; with --rigid 1 it
- * calls MPI_Init and only prints; with --after FILE it begins when there is such a file.  For readers that pause, and
- * hosts that fail meanwhile.
+ * Each process prints --kb kilobytes in numbered lines, and then takes part in --epochs
+ * adaptations; with --rigid 1 it calls MPI_Init and only prints; with --after FILE it begins when
+ * there is such a file.  For readers that pause, and hosts that fail meanwhile.
  */
 
 #include "elastic_test.h"

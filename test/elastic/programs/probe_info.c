@@ -1,6 +1,6 @@
 /*
- * P2: TRUE comes with STAYING or LEAVING and an info object of the caller's own whose keys state the
- * same as begin does.  P5: until begin, TRUE stays TRUE with the same content, whatever the
+ * P2: TRUE comes with STAYING or LEAVING and an info object of the caller's own whose keys state
+ * the same as begin does.  P5: until begin, TRUE stays TRUE with the same content, whatever the
  * application does on the old world in between.
  */
 
@@ -74,18 +74,20 @@ static void before(void)
         if (i % 50 == 0)
             et_exercise(MPI_COMM_WORLD, "the old world between TRUE and begin");
     }
-    ET_CHECK(epoch_reported == et.epoch + 1, "epoch %ld, the last was %d", epoch_reported, et.epoch);
-    ET_CHECK(size_reported == staying_reported + joining_reported, "%ld stay, %ld join, new size %ld",
-             staying_reported, joining_reported, size_reported);
+    ET_CHECK(epoch_reported == et.epoch + 1, "epoch %ld, the last was %d", epoch_reported,
+             et.epoch);
+    ET_CHECK(size_reported == staying_reported + joining_reported,
+             "%ld stay, %ld join, new size %ld", staying_reported, joining_reported, size_reported);
 }
 
 static void window(void)
 {
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         return;
-    ET_CHECK(staying_reported == et.staying && leaving_reported == et.leaving && joining_reported == et.joining,
-             "probe returned %ld %ld %ld, begin %d %d %d", staying_reported, leaving_reported,
-             joining_reported, et.staying, et.leaving, et.joining);
+    ET_CHECK(staying_reported == et.staying && leaving_reported == et.leaving &&
+             joining_reported == et.joining, "probe returned %ld %ld %ld, begin %d %d %d",
+             staying_reported, leaving_reported, joining_reported, et.staying, et.leaving,
+             et.joining);
 }
 
 int main(int argc, char **argv)

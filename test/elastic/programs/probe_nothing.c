@@ -2,8 +2,9 @@
  * P1: with nothing pending a probe is FALSE, STAYING, MPI_INFO_NULL; info may be NULL; and it makes
  * no system call: a thread whose every system call traps probes a hundred thousand times.  With
  * --epochs N this is so after N adaptations as well, from the second probe on (the first gives back
- * what the former world used).  With --writes N it goes on until it has written its loops for the daemon N times, which
- * is no system call either, and at most once in an interval (SPEC-performance C6).
+ * what the former world used).  With --writes N it goes on until it has written its loops for the
+ * daemon N times, which is no system call either, and at most once in an interval (SPEC-performance
+ * C6).
  */
 
 #include "elastic_test.h"
@@ -117,7 +118,8 @@ int main(int argc, char **argv)
     ET_CHECK(wrong == 0, "%d probes with a wrong answer", wrong);
     ET_CHECK(trapped == 0, "%d system calls in %d probes, the first is number %d", (int) trapped,
              2 * PROBES, (int) first_call);
-    ET_CHECK(writes >= first_writes + wanted_writes, "written %u times in %g s", writes - first_writes, seconds);
+    ET_CHECK(writes >= first_writes + wanted_writes, "written %u times in %g s",
+             writes - first_writes, seconds);
     ET_CHECK(writes - first_writes <= seconds + 1, "written %u times in %g s, the interval is 1 s",
              writes - first_writes, seconds);
     if (!filtered)

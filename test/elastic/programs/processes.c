@@ -1,6 +1,6 @@
 /*
- * Slots and processes (DA): --case NAME, one of those in the table at the end.  Rank 0 does it; the others wait in a
- * barrier, and so they see the end of a rank 0 that dies.
+ * Slots and processes (DA): --case NAME, one of those in the table at the end.  Rank 0 does it; the
+ * others wait in a barrier, and so they see the end of a rank 0 that dies.
  */
 
 #include "processes_shell.h"
@@ -99,16 +99,19 @@ static void expect_absent(MPI_Request request, const MPI_Status * status)
     ET_CHECK(request == MPI_REQUEST_NULL, "the request is there");
 }
 
-/* DA7: programs that are not there, or cannot be executed: a folder, a text, a script without its interpreter */
+/* DA7: programs that are not there, or cannot be executed: a folder, a text, a script without its
+ * interpreter */
 static void absent(void)
 {
-    static const char *const programs[] = { "/nowhere/nothing", "no-such-program", "/", "/etc/passwd", "./script" };
+    static const char *const programs[] =
+        { "/nowhere/nothing", "no-such-program", "/", "/etc/passwd", "./script" };
     enum { N = sizeof(programs) / sizeof(*programs) };
     MPI_Request requests[N];
     MPI_Status statuses[N];
     FILE *script = fopen("script", "w");
 
-    ET_CHECK(script && fprintf(script, "#!/nowhere/sh\n") > 0 && fclose(script) == 0, "cannot write a script");
+    ET_CHECK(script && fprintf(script, "#!/nowhere/sh\n") > 0 &&
+             fclose(script) == 0, "cannot write a script");
     ET_CHECK(chmod("script", 0755) == 0, "cannot make a script executable");
     for (int i = 0; i < N; i++) {
         requests[i] = one_slot();
@@ -155,7 +158,8 @@ static void mixed(void)
         int code;
         ET_MPI(MPIX_Get_stage(&statuses[i], &stage));
         ET_MPI(MPIX_Get_return_code(&statuses[i], &code));
-        ET_CHECK(stage == MPIX_STAGE_EXITED && code == i && requests[i] == MPI_REQUEST_NULL, "code %d", code);
+        ET_CHECK(stage == MPIX_STAGE_EXITED && code == i &&
+                 requests[i] == MPI_REQUEST_NULL, "code %d", code);
     }
 }
 
@@ -168,7 +172,8 @@ static void advance(int i, const MPI_Status * status, int stages[])
     ET_CHECK(stage == ++stages[i], "request %d: stage %d after %d", i, stage, stages[i] - 1);
 }
 
-/* DA4: by whatever is called, each stage once and in order; Testall when all have come to their next one */
+/* DA4: by whatever is called, each stage once and in order; Testall when all have come to their
+ * next one */
 static void waits(void)
 {
     enum { WAITSOME, TESTSOME, TESTANY, TESTALL, WAYS };
@@ -261,7 +266,8 @@ static void capacity(void)
     MPI_Status statuses[4];
     int cancelled, count = 0, flag;
 
-    ET_ERROR(MPIX_Iallocate(3, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests), MPIX_ERR_ALLOCATE, "adapt-range");
+    ET_ERROR(MPIX_Iallocate(3, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests),
+             MPIX_ERR_ALLOCATE, "adapt-range");
     ET_MPI(MPIX_Iallocate(4, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_SOFT, requests));
     ET_MPI(MPI_Waitall(4, requests, statuses));
     for (int i = 0; i < 4; i++) {
@@ -304,22 +310,25 @@ static void words(void)
     int cancelled;
 
     uname(&machine);
-    ET_ERROR(MPIX_Iallocate(1, NULL, NULL, "vax", NULL, MPIX_HARD, &requests[1]), MPIX_ERR_ALLOCATE, "uname");
-    ET_ERROR(MPIX_Iallocate(1, "timeout=1", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]), MPI_ERR_ARG,
-             "timeout=1");
-    ET_ERROR(MPIX_Iallocate(1, "timeout=abc", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]), MPI_ERR_ARG,
-             "timeout=abc");
-    ET_MPI(MPIX_Iallocate(1, "timeout=100ms;colour=red", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]));
+    ET_ERROR(MPIX_Iallocate(1, NULL, NULL, "vax", NULL, MPIX_HARD, &requests[1]), MPIX_ERR_ALLOCATE,
+             "uname");
+    ET_ERROR(MPIX_Iallocate(1, "timeout=1", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]),
+             MPI_ERR_ARG, "timeout=1");
+    ET_ERROR(MPIX_Iallocate(1, "timeout=abc", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]),
+             MPI_ERR_ARG, "timeout=abc");
+    ET_MPI(MPIX_Iallocate(1, "timeout=100ms;colour=red", NULL, machine.machine, NULL, MPIX_HARD,
+                          &requests[1]));
     ET_MPI(MPI_Wait(&requests[1], &status));
     ET_MPI(MPI_Test_cancelled(&status, &cancelled));
     ET_CHECK(cancelled && requests[1] == MPI_REQUEST_NULL, "it has waited for longer");
     ET_MPI(MPI_Request_free(&requests[0]));
-    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red;reason=a test", own, machine.machine, NULL, MPIX_HARD,
-                          &requests[1]));
+    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red;reason=a test", own, machine.machine, NULL,
+                          MPIX_HARD, &requests[1]));
     ET_MPI(MPI_Wait(&requests[1], &status));
     ET_MPI(MPIX_Get_jsinfo(requests[1], info));
-    ET_CHECK(strstr(info, "timeout=100s") && strstr(info, "ignored=colour") && strstr(info, "reason=a test") &&
-             strstr(info, "tag=mine") && strstr(info, "place="), "%s", info);
+    ET_CHECK(strstr(info, "timeout=100s") && strstr(info, "ignored=colour") &&
+             strstr(info, "reason=a test") && strstr(info, "tag=mine") &&
+             strstr(info, "place="), "%s", info);
     ET_MPI(MPI_Request_free(&requests[1]));
 }
 
@@ -344,7 +353,8 @@ static void hosts(void)
     MPI_Status statuses[3];
     char host[MPI_MAX_PROCESSOR_NAME];
 
-    ET_ERROR(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, wrong, MPIX_HARD, requests), MPIX_ERR_ALLOCATE, "n9");
+    ET_ERROR(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, wrong, MPIX_HARD, requests),
+             MPIX_ERR_ALLOCATE, "n9");
     ET_MPI(MPIX_Iallocate(3, "reason=test", NULL, MPIX_ANYWHERE, names, MPIX_HARD, requests));
     ET_MPI(MPI_Waitall(3, requests, statuses));
     for (int i = 0; i < 3; i++) {
@@ -358,7 +368,8 @@ static void hosts(void)
     }
 }
 
-/* DA3: hosts on which no process of the job runs; this one is on n1, mpiexec has n1 and n2.  A farm comes back. */
+/* DA3: hosts on which no process of the job runs; this one is on n1, mpiexec has n1 and n2.  A farm
+ * comes back. */
 static void elsewhere(void)
 {
     static const char *const names[] = { "n2", MPIX_ANYWHERE };
@@ -393,7 +404,8 @@ static double seconds(clockid_t clock)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
-/* Costs: who waits for processes alone uses no processor, however long that takes; and is there for others. */
+/* Costs: who waits for processes alone uses no processor, however long that takes; and is there for
+ * others. */
 static void idle(void)
 {
     MPI_Request requests[2] = { one_slot(), one_slot() };
@@ -410,13 +422,16 @@ static void idle(void)
     ET_MPI(MPI_Request_free(&requests[1]));
 }
 
-/* DA6: what two of them write at the same time, piece by piece, and what one's child writes later. */
+/* DA6: what two of them write at the same time, piece by piece, and what one's child writes
+ * later. */
 static void labels(void)
 {
     MPI_Request requests[2] = { one_slot(), one_slot() };
 
-    start_shell(&requests[0], "for i in 1 2 3 4 5 6 7 8; do printf a; printf A >&2; done; echo; echo >&2");
-    start_shell(&requests[1], "for i in 1 2 3 4 5 6 7 8; do printf b; printf B >&2; done; echo; echo >&2");
+    start_shell(&requests[0],
+                "for i in 1 2 3 4 5 6 7 8; do printf a; printf A >&2; done; echo; echo >&2");
+    start_shell(&requests[1],
+                "for i in 1 2 3 4 5 6 7 8; do printf b; printf B >&2; done; echo; echo >&2");
     ET_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
     await(&requests[0], MPIX_STAGE_EXITED, 0);
     await(&requests[1], MPIX_STAGE_EXITED, 0);
@@ -434,8 +449,8 @@ static void shared(void)
     run_many(20, 128);
 }
 
-/* DA9: those that live at the end of the job, one of which ignores SIGTERM; a slot that is not used, and one
- * that fails. */
+/* DA9: those that live at the end of the job, one of which ignores SIGTERM; a slot that is not
+ * used, and one that fails. */
 static void left(void)
 {
     MPI_Request requests[4] = { one_slot(), one_slot(), one_slot(), one_slot() };
@@ -459,10 +474,13 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"life", life}, {"surroundings", surroundings}, {"copies", copies}, {"alone", alone}, {"child", child},
+    {"life", life}, {"surroundings", surroundings}, {"copies", copies}, {"alone", alone},
+    {"child", child},
     {"waits", waits}, {"cancels", cancels}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
-    {"room", capacity}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle},
-    {"words", words}, {"labels", labels}, {"many", many}, {"shared", shared}, {"left", left}, {"dies", dies}
+    {"room", capacity}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere},
+    {"idle", idle},
+    {"words", words}, {"labels", labels}, {"many", many}, {"shared", shared}, {"left", left},
+    {"dies", dies}
 };
 
 int main(int argc, char **argv)
@@ -472,7 +490,8 @@ int main(int argc, char **argv)
 
     program = argv[0];
     MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);         /* of all calls about process requests */
+    /* of all calls about process requests */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (strcmp(cases[i].name, name))

@@ -1,6 +1,7 @@
 /*
- * DA12: adaptations neither move nor end processes that the program has started; those of a process that leaves are
- * requested to end, as at the end of the job, and those of others go on.  Rank 0 stays in this test.
+ * DA12: adaptations neither move nor end processes that the program has started; those of a process
+ * that leaves are requested to end, as at the end of the job, and those of others go on.  Rank 0
+ * stays in this test.
  */
 
 #include "elastic_test.h"

@@ -56,13 +56,15 @@ static void run_shell(const char *script, int code)
     await(&request, MPIX_STAGE_EXITED, code);
 }
 
-/* DA6: the proxy has few descriptors.  Each line has a second part, which is written when all run. */
+/* DA6: the proxy has few descriptors.  Each line has a second part, which is written when all
+ * run. */
 static void run_many(int n, rlim_t hard)
 {
     static MPI_Request requests[270];
     struct rlimit limit;
 
-    ET_CHECK(prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit) == 0 && mkfifo("go", 0600) == 0, "no limit, or no pipe");
+    ET_CHECK(prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit) == 0 &&
+             mkfifo("go", 0600) == 0, "no limit, or no pipe");
     limit = (struct rlimit) {.rlim_cur = 128,.rlim_max = hard ? hard : limit.rlim_max };
     ET_CHECK(prlimit(getppid(), RLIMIT_NOFILE, &limit, NULL) == 0, "the limit cannot be set");
     for (int i = 0; i < n; i++) {

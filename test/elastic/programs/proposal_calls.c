@@ -1,6 +1,6 @@
 /*
- * SC4: every routine of the working group's proposal, by the processes of a launch of 3, with the names from mpi.h.
- * Changes are the example's.
+ * SC4: every routine of the working group's proposal, by the processes of a launch of 3, with the
+ * names from mpi.h. Changes are the example's.
  */
 
 #define MPIX_DYN_NAMES
@@ -22,7 +22,8 @@ static int value_is(MPI_Info info, const char *key, const char *expected)
 static void check_values(void)
 {
     ET_CHECK(MPI_RC_NONE == 0 && MPI_RC_ADD == 1 && MPI_RC_SUB == 2, "SC4");
-    ET_CHECK(MPI_PSET_OP_UNION == 7 && MPI_PSET_OP_DIFFERENCE == 8 && MPI_PSET_OP_INTERSECTION == 9, "SC4");
+    ET_CHECK(MPI_PSET_OP_UNION == 7 && MPI_PSET_OP_DIFFERENCE == 8 &&
+             MPI_PSET_OP_INTERSECTION == 9, "SC4");
 }
 
 /* Without a session argument: the oldest one, whoever has opened it. */
@@ -79,7 +80,8 @@ static void check_sets(void)
         ET_MPI(MPI_Session_Dyn_pset_move(rest, "app://rest"));
     ET_MPI(MPI_Barrier(all));
     ET_MPI(MPI_Session_Test_Exists("app://rest", &flag, &info));
-    ET_CHECK(flag && value_is(info, "mpi_size", "2"), "SI6: app://rest is %s there", flag ? "" : "not");
+    ET_CHECK(flag &&
+             value_is(info, "mpi_size", "2"), "SI6: app://rest is %s there", flag ? "" : "not");
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPI_Session_Test_Exists(rest, &flag, NULL));
     ET_CHECK(!flag, "SO7: %s is there", rest);
@@ -99,7 +101,8 @@ static void check_info(void)
         ET_MPI(MPI_Info_free(&info));
     }
     ET_MPI(MPI_Session_Get_PSet_Info(session, "app://rest", &info));
-    ET_CHECK(value_is(info, "colour", "blue") && value_is(info, "shape", "round"), "SC4: what was set");
+    ET_CHECK(value_is(info, "colour", "blue") &&
+             value_is(info, "shape", "round"), "SC4: what was set");
     ET_CHECK(value_is(info, "mpi_size", "2"), "SC4: SI3");
     ET_CHECK(value_is(info, "mpi_included", rank == 1 ? "False" : "True"), "SC4: SI3");
     ET_MPI(MPI_Info_free(&info));
@@ -134,7 +137,8 @@ static void check_no_change(void)
 
     ET_MPI(MPI_Session_Dyn_Test_res_change(session, "mpi://WORLD", &flag));
     ET_MPI(MPI_Session_Dyn_Recv_res_change(session, "mpi://WORLD", &type, delta, &status));
-    ET_CHECK(!flag && type == MPI_RC_NONE && !delta[0] && status == -1, "SR2: %d %d %s %d", flag, type, delta, status);
+    ET_CHECK(!flag && type == MPI_RC_NONE && !delta[0] &&
+             status == -1, "SR2: %d %d %s %d", flag, type, delta, status);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
 /*
- * The MPI_T performance variables of adaptations and their control variables (doc/user/variables.md): what a tool
- * reads agrees with what the program has seen.  With --oversubscribe 1 all processes run on one processor, and
- * progress_yield follows the number of processes; --yield N states what it must be in any case.
+ * The MPI_T performance variables of adaptations and their control variables
+ * (doc/user/variables.md): what a tool reads agrees with what the program has seen.  With
+ * --oversubscribe 1 all processes run on one processor, and progress_yield follows the number of
+ * processes; --yield N states what it must be in any case.
  */
 
 #define _GNU_SOURCE
@@ -30,7 +31,8 @@ static void bind_to_one(void)
     ET_CHECK(sched_setaffinity(0, sizeof(one), &one) == 0, "sched_setaffinity fails");
 }
 
-/* A counter counts from the allocation of its handle on, so the handles live as long as the session. */
+/* A counter counts from the allocation of its handle on, so the handles live as long as the
+ * session. */
 static struct {
     const char *name;
     int class;

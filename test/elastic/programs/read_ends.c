@@ -1,7 +1,8 @@
 /*
- * Status and count of every call of MPI-IO that reads, at the end of a file: before it, across it, at
- * it and past it; contiguous and strided views and buffers, by explicit offset, individual and shared
- * pointer, independent and collective, blocking, non-blocking and split.  --hints NAME=VALUE,...
+ * Status and count of every call of MPI-IO that reads, at the end of a file: before it, across it,
+ * at it and past it; contiguous and strided views and buffers, by explicit offset, individual and
+ * shared pointer, independent and collective, blocking, non-blocking and split.  --hints
+ * NAME=VALUE,...
  */
 
 #include "elastic_test.h"
@@ -43,7 +44,8 @@ static const struct call calls[] = {
     {"iread_at_all_c", EXPLICIT, 1, 1},
 };
 
-/* A view of blocks of `block` elements, each `stride` elements after the one before, from `first`. */
+/* A view of blocks of `block` elements, each `stride` elements after the one before, from
+ * `first`. */
 struct view {
     const char *name;
     int block, stride, first;
@@ -95,14 +97,15 @@ static void set_view(const struct view *view)
     ET_MPI(MPI_Type_contiguous(view->block, MPI_INT, &block));
     ET_MPI(MPI_Type_create_resized(block, 0, 4 * view->stride, &type));
     ET_MPI(MPI_Type_commit(&type));
-    ET_MPI(MPI_File_set_view(file, 4 * view->first, MPI_INT, view->block == view->stride ? MPI_INT : type,
-                             "native", hints));
+    ET_MPI(MPI_File_set_view(file, 4 * view->first, MPI_INT,
+                             view->block == view->stride ? MPI_INT : type, "native", hints));
     ET_MPI(MPI_Type_free(&type));
     ET_MPI(MPI_Type_free(&block));
 }
 
 /* One call; `offset` is where it starts, in elements of the view. */
-static void read_some(int call, MPI_Offset offset, void *buf, int count, MPI_Datatype type, MPI_Status * status)
+static void read_some(int call, MPI_Offset offset, void *buf, int count, MPI_Datatype type,
+                      MPI_Status * status)
 {
     MPI_Request request = MPI_REQUEST_NULL;
 
@@ -176,15 +179,15 @@ static void read_some(int call, MPI_Offset offset, void *buf, int count, MPI_Dat
         ET_MPI(MPI_File_seek(file, -1, MPI_SEEK_CUR));
 }
 
-/* Where the individual pointer is after a read from `index` on that got so many bytes: a nonblocking call moves
- * it by all that was requested, since it cannot know what it will get. */
+/* Where the individual pointer is after a read from `index` on that got so many bytes: a
+ * nonblocking call moves it by all that was requested, since it cannot know what it will get. */
 static void check_pointer(int call, const struct view *view, int index, int bytes)
 {
     MPI_Offset offset, expected = index + (calls[call].nonblocking ? ELEMENTS : bytes / 4);
 
     ET_MPI(MPI_File_get_position(file, &offset));
-    ET_CHECK(offset == expected, "%s, %s view, from %d: the pointer is at %d, not at %d", calls[call].name, view->name,
-             index, (int) offset, (int) expected);
+    ET_CHECK(offset == expected, "%s, %s view, from %d: the pointer is at %d, not at %d",
+             calls[call].name, view->name, index, (int) offset, (int) expected);
 }
 
 /* All processes read at once, or one after the other by a shared pointer that is not collective. */
@@ -219,7 +222,8 @@ static void read_once(int call, const struct view *view, int strided, int start)
 
     bytes = expected_bytes(view, index, ELEMENTS);
     ET_MPI(MPI_Get_elements_x(&status, MPI_BYTE, &elements));
-    ET_CHECK(elements == bytes, "%s, %s view, %s buffer, element %d of a file of %d bytes: %d bytes, not %d",
+    ET_CHECK(elements == bytes,
+             "%s, %s view, %s buffer, element %d of a file of %d bytes: %d bytes, not %d",
              calls[call].name, view->name, strided ? "strided" : "contiguous", index, file_bytes,
              (int) elements, bytes);
     ET_MPI(MPI_Get_count(&status, MPI_INT, &count));
@@ -228,7 +232,8 @@ static void read_once(int call, const struct view *view, int strided, int start)
     if (calls[call].pointer == INDIVIDUAL)
         check_pointer(call, view, index, bytes);
     for (int i = 0; i < bytes / 4; i++)
-        ET_CHECK(buf[step * i] == 1000 + position(view, index + i), "%s, %s view, %s buffer: element %d is %d, not %d",
+        ET_CHECK(buf[step * i] == 1000 + position(view, index + i),
+                 "%s, %s view, %s buffer: element %d is %d, not %d",
                  calls[call].name, view->name, strided ? "strided" : "contiguous", i, buf[step * i],
                  1000 + position(view, index + i));
     for (int i = 0; strided && i < ELEMENTS; i++)
@@ -247,7 +252,8 @@ static void read_nothing(const struct view *view)
             continue;
         read_some(call, 0, buf, et.rank ? 0 : ELEMENTS, MPI_INT, &status);
         ET_MPI(MPI_Get_elements(&status, MPI_BYTE, &count));
-        ET_CHECK(count == (et.rank ? 0 : expected_bytes(view, 0, ELEMENTS)), "%s: %d bytes", calls[call].name, count);
+        ET_CHECK(count == (et.rank ? 0 : expected_bytes(view, 0, ELEMENTS)), "%s: %d bytes",
+                 calls[call].name, count);
     }
 }
 

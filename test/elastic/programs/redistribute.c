@@ -80,7 +80,8 @@ struct part {
     long offset_out, count_out, offset_in, count_in;
 };
 
-/* Elements that `peer` gets of mine and that I get of its: numbers in my old and in my new block. */
+/* Elements that `peer` gets of mine and that I get of its: numbers in my old and in my new
+ * block. */
 static struct part part_with(int me, int peer)
 {
     int pre = et.staying + et.leaving, size = et.staying + et.joining;

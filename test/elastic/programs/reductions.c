@@ -1,8 +1,9 @@
 /*
- * Every predefined operator on each predefined type of C and Fortran that it is allowed on (pairs: reductions_pairs.c),
- * compared with plain C: Reduce_local, Allreduce, Reduce, Scan, Iallreduce, Accumulate, Get_accumulate, Fetch_and_op,
- * and Accumulate into nested derived datatypes.  Unsigned values have their highest bit set in half of the processes:
- * compared as signed ones, they would be the least (defect 1).
+ * Every predefined operator on each predefined type of C and Fortran that it is allowed on (pairs:
+ * reductions_pairs.c), compared with plain C: Reduce_local, Allreduce, Reduce, Scan, Iallreduce,
+ * Accumulate, Get_accumulate, Fetch_and_op, and Accumulate into nested derived datatypes.  Unsigned
+ * values have their highest bit set in half of the processes: compared as signed ones, they would
+ * be the least (defect 1).
  *
  * --case local | together | windows | nested
  */
@@ -13,7 +14,8 @@
 #include "elastic_test.h"
 
 enum { ELEMENTS = 7, MOST_BYTES = 32 };
-enum kind { SIGNED, UNSIGNED, FLOATING, QUAD, LOGICAL, BYTES, COMPLEX, QUAD_COMPLEX, FORTRAN_INTEGER };
+enum kind { SIGNED, UNSIGNED, FLOATING, QUAD, LOGICAL, BYTES, COMPLEX, QUAD_COMPLEX,
+        FORTRAN_INTEGER };
 
 __extension__ typedef _Float128 quad;
 __extension__ typedef _Complex _Float128 quad_complex;
@@ -128,7 +130,8 @@ static const struct type {
     {"C_BOOL", MPI_C_BOOL, sizeof(bool), LOGICAL, combine_bool},
     {"BYTE", MPI_BYTE, 1, BYTES, combine_uint8},
     {"C_FLOAT_COMPLEX", MPI_C_FLOAT_COMPLEX, sizeof(float complex), COMPLEX, combine_float_complex},
-    {"C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, sizeof(double complex), COMPLEX, combine_double_complex},
+    {"C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, sizeof(double complex), COMPLEX,
+     combine_double_complex},
     {"C_LONG_DOUBLE_COMPLEX", MPI_C_LONG_DOUBLE_COMPLEX, sizeof(long double complex), COMPLEX,
      combine_long_double_complex},
     {"INTEGER", MPI_INTEGER, 4, FORTRAN_INTEGER, combine_int32},
@@ -161,8 +164,10 @@ static const struct operator {
 } operators[] = {
     {"MAX", MPI_MAX, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | 1 << FORTRAN_INTEGER},
     {"MIN", MPI_MIN, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | 1 << FORTRAN_INTEGER},
-    {"SUM", MPI_SUM, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | COMPLEX_KINDS | 1 << FORTRAN_INTEGER},
-    {"PROD", MPI_PROD, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | COMPLEX_KINDS | 1 << FORTRAN_INTEGER},
+    {"SUM", MPI_SUM, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | COMPLEX_KINDS | 1 <<
+     FORTRAN_INTEGER},
+    {"PROD", MPI_PROD, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | COMPLEX_KINDS | 1 <<
+     FORTRAN_INTEGER},
     {"LAND", MPI_LAND, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
     {"LOR", MPI_LOR, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
     {"LXOR", MPI_LXOR, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
@@ -173,8 +178,8 @@ static const struct operator {
 
 enum { TYPES = sizeof types / sizeof *types, OPERATORS = sizeof operators / sizeof *operators };
 
-/* The operand of process `rank`: small integers, so that any order of additions has the same result; negative ones, and
- * unsigned ones with the highest bit, are among them. */
+/* The operand of process `rank`: small integers, so that any order of additions has the same
+ * result; negative ones, and unsigned ones with the highest bit, are among them. */
 static void fill(const struct type *type, int rank, values *out)
 {
     memset(out, 0, sizeof *out);
@@ -227,7 +232,8 @@ static void fill(const struct type *type, int rank, values *out)
 static int is_same(const struct type *type, const char *a, const char *b, int elements)
 {
     int parts = (1 << type->kind & COMPLEX_KINDS) ? 2 : 1, part = type->bytes / parts;
-    int compared = part == sizeof(long double) && (type->kind == FLOATING || type->kind == COMPLEX) ? 10 : part;
+    int compared = part == sizeof(long double) && (type->kind == FLOATING ||
+                                                   type->kind == COMPLEX) ? 10 : part;
 
     for (int i = 0; i < elements * parts; i++)
         if (memcmp(a + i * part, b + i * part, (size_t) compared) != 0)
@@ -235,14 +241,15 @@ static int is_same(const struct type *type, const char *a, const char *b, int el
     return 1;
 }
 
-static void check(const struct type *type, const struct operator *op, const char *call, const values *seen,
-                  const values *right, int elements)
+static void check(const struct type *type, const struct operator *op, const char *call,
+                  const values *seen, const values *right, int elements)
 {
-    ET_CHECK(is_same(type, seen->bytes, right->bytes, elements), "MPI_%s of MPI_%s by %s is wrong", op->name,
-             type->name, call);
+    ET_CHECK(is_same(type, seen->bytes, right->bytes, elements), "MPI_%s of MPI_%s by %s is wrong",
+             op->name, type->name, call);
 }
 
-static void expect_from(const struct type *type, const struct operator *op, int ranks, values *right)
+static void expect_from(const struct type *type, const struct operator *op, int ranks,
+                        values *right)
 {
     values next;
 
@@ -253,7 +260,7 @@ static void expect_from(const struct type *type, const struct operator *op, int 
     }
 }
 
-/* ---- the cases ----------------------------------------------------------------------------------------------- */
+/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void local(const struct type *type, const struct operator *op)
 {
@@ -276,15 +283,19 @@ static void together(const struct type *type, const struct operator *op)
 
     fill(type, et.rank, &mine);
     expect_from(type, op, et.size, &right);
-    ET_MPI(MPI_Allreduce(mine.bytes, seen.bytes, ELEMENTS, type->handle, op->handle, MPI_COMM_WORLD));
+    ET_MPI(MPI_Allreduce(mine.bytes, seen.bytes, ELEMENTS, type->handle, op->handle,
+                         MPI_COMM_WORLD));
     check(type, op, "Allreduce", &seen, &right, ELEMENTS);
     seen = mine;
-    ET_MPI(MPI_Allreduce(MPI_IN_PLACE, seen.bytes, ELEMENTS, type->handle, op->handle, MPI_COMM_WORLD));
+    ET_MPI(MPI_Allreduce(MPI_IN_PLACE, seen.bytes, ELEMENTS, type->handle, op->handle,
+                         MPI_COMM_WORLD));
     check(type, op, "Allreduce in place", &seen, &right, ELEMENTS);
-    ET_MPI(MPI_Iallreduce(mine.bytes, seen.bytes, ELEMENTS, type->handle, op->handle, MPI_COMM_WORLD, &request));
+    ET_MPI(MPI_Iallreduce(mine.bytes, seen.bytes, ELEMENTS, type->handle, op->handle,
+                          MPI_COMM_WORLD, &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     check(type, op, "Iallreduce", &seen, &right, ELEMENTS);
-    ET_MPI(MPI_Reduce(mine.bytes, seen.bytes, ELEMENTS, type->handle, op->handle, et.size - 1, MPI_COMM_WORLD));
+    ET_MPI(MPI_Reduce(mine.bytes, seen.bytes, ELEMENTS, type->handle, op->handle, et.size - 1,
+                      MPI_COMM_WORLD));
     if (et.rank == et.size - 1)
         check(type, op, "Reduce", &seen, &right, ELEMENTS);
     expect_from(type, op, et.rank + 1, &right);
@@ -292,8 +303,10 @@ static void together(const struct type *type, const struct operator *op)
     check(type, op, "Scan", &seen, &right, ELEMENTS);
 }
 
-/* All processes accumulate into the window of rank 0, which it has filled with its own values before. */
-static void into_window(const struct type *type, const struct operator *op, MPI_Win win, values *base)
+/* All processes accumulate into the window of rank 0, which it has filled with its own values
+ * before. */
+static void into_window(const struct type *type, const struct operator *op, MPI_Win win,
+                        values *base)
 {
     values mine, right, fetched;
     const char *how[] = { "Accumulate", "Get_accumulate", "Fetch_and_op" };
@@ -305,25 +318,28 @@ static void into_window(const struct type *type, const struct operator *op, MPI_
             fill(type, 0, base);
         ET_MPI(MPI_Win_fence(0, win));
         if (et.rank > 0 && way == 0)
-            ET_MPI(MPI_Accumulate(mine.bytes, ELEMENTS, type->handle, 0, 0, ELEMENTS, type->handle, op->handle, win));
+            ET_MPI(MPI_Accumulate(mine.bytes, ELEMENTS, type->handle, 0, 0, ELEMENTS, type->handle,
+                                  op->handle, win));
         else if (et.rank > 0 && way == 1)
-            ET_MPI(MPI_Get_accumulate(mine.bytes, ELEMENTS, type->handle, fetched.bytes, ELEMENTS, type->handle, 0, 0,
-                                      ELEMENTS, type->handle, op->handle, win));
+            ET_MPI(MPI_Get_accumulate(mine.bytes, ELEMENTS, type->handle, fetched.bytes, ELEMENTS,
+                                      type->handle, 0, 0, ELEMENTS, type->handle, op->handle, win));
         else if (et.rank > 0)
-            ET_MPI(MPI_Fetch_and_op(mine.bytes, fetched.bytes, type->handle, 0, 0, op->handle, win));
+            ET_MPI(MPI_Fetch_and_op(mine.bytes, fetched.bytes, type->handle, 0, 0, op->handle,
+                                    win));
         ET_MPI(MPI_Win_fence(0, win));
         if (et.rank == 0)
             check(type, op, how[way], base, &right, way == 2 ? 1 : ELEMENTS);
     }
 }
 
-/* Types of two and three constructors with ELEMENTS - 1 == 6 elements of `basic`, and where these are, in elements. */
+/* Types of two and three constructors with ELEMENTS - 1 == 6 elements of `basic`, and where these
+ * are, in elements. */
 enum { SHAPES = 5, SPAN = 64 };
 static MPI_Datatype nested_type(int shape, const struct type *type, const int **positions)
 {
     static const int at[SHAPES][6] = {
-        {0, 2, 10, 12, 20, 22}, {0, 2, 9, 11, 15, 17}, {1, 4, 13, 16, 25, 28}, {0, 2, 10, 12, 20, 22},
-        {3, 4, 9, 10, 21, 22},
+        {0, 2, 10, 12, 20, 22}, {0, 2, 9, 11, 15, 17}, {1, 4, 13, 16, 25, 28},
+        {0, 2, 10, 12, 20, 22}, {3, 4, 9, 10, 21, 22},
     };
     MPI_Datatype basic = type->handle, inner, middle, outer;
     MPI_Aint bytes = type->bytes;
@@ -336,7 +352,8 @@ static MPI_Datatype nested_type(int shape, const struct type *type, const int **
             break;
         case 1:        /* hindexed of vector */
             ET_MPI(MPI_Type_vector(2, 1, 2, basic, &inner));
-            ET_MPI(MPI_Type_create_hindexed(3, lengths, (MPI_Aint[]) {0, 9 * bytes, 15 * bytes}, inner, &outer));
+            ET_MPI(MPI_Type_create_hindexed(3, lengths, (MPI_Aint[]) {0, 9 * bytes, 15 * bytes},
+                                            inner, &outer));
             break;
         case 2:        /* contiguous of resized of indexed block */
             ET_MPI(MPI_Type_create_indexed_block(2, 1, (int[]) {1, 4}, basic, &inner));
@@ -354,7 +371,8 @@ static MPI_Datatype nested_type(int shape, const struct type *type, const int **
             ET_MPI(MPI_Type_contiguous(2, basic, &inner));
             ET_MPI(MPI_Type_create_hvector(1, 1, bytes, inner, &middle));
             ET_MPI(MPI_Type_free(&inner));
-            ET_MPI(MPI_Type_create_hindexed(3, lengths, (MPI_Aint[]) {3 * bytes, 9 * bytes, 21 * bytes}, middle,
+            ET_MPI(MPI_Type_create_hindexed(3, lengths,
+                                            (MPI_Aint[]) {3 * bytes, 9 * bytes, 21 * bytes}, middle,
                                             &inner));
             ET_MPI(MPI_Type_create_struct(1, lengths, (MPI_Aint[]) {0}, &inner, &outer));
             ET_MPI(MPI_Type_free(&middle));
@@ -385,13 +403,14 @@ static void into_nested(const struct type *type, const struct operator *op, MPI_
         if (et.rank == 0) {
             expect_from(type, op, et.size, &right);
             for (int i = 0; i < 6; i++) {
-                memcpy(seen.bytes + (size_t) i * bytes, base + (size_t) positions[i] * bytes, bytes);
+                memcpy(seen.bytes + (size_t) i * bytes, base + (size_t) positions[i] * bytes,
+                       bytes);
                 memset(base + (size_t) positions[i] * bytes, 0x55, bytes);
             }
             check(type, op, "Accumulate into a nested type", &seen, &right, 6);
             for (int i = 0; i < SPAN * MOST_BYTES; i++)
-                ET_CHECK(base[i] == 0x55, "MPI_%s of MPI_%s: byte %d beside shape %d is changed", op->name, type->name,
-                         i, shape);
+                ET_CHECK(base[i] == 0x55, "MPI_%s of MPI_%s: byte %d beside shape %d is changed",
+                         op->name, type->name, i, shape);
         }
         ET_MPI(MPI_Type_free(&outer));
     }

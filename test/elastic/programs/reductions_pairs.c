@@ -1,7 +1,7 @@
 /*
- * MPI_MINLOC and MPI_MAXLOC on every type of pairs, of C and of Fortran, compared with plain C: Reduce_local,
- * Allreduce, Reduce, Scan, Exscan, Iallreduce, Reduce_scatter_block, Accumulate, Get_accumulate.  Equal values are
- * among the operands: the lesser index is right.
+ * MPI_MINLOC and MPI_MAXLOC on every type of pairs, of C and of Fortran, compared with plain C:
+ * Reduce_local, Allreduce, Reduce, Scan, Exscan, Iallreduce, Reduce_scatter_block, Accumulate,
+ * Get_accumulate.  Equal values are among the operands: the lesser index is right.
  */
 
 #include "elastic_test.h"
@@ -92,9 +92,12 @@ static void check(const char *call, const void *buffer, int ranks, int i, int po
             index = next_index;
         }
     }
-    pairs->get((const char *) buffer + (size_t) position * pairs->bytes, &found_value, &found_index);
-    ET_CHECK(found_value == value && found_index == index, "%s of %s by %s, element %d: (%d, %d), not (%d, %d)",
-             is_max ? "MPI_MAXLOC" : "MPI_MINLOC", pairs->name, call, i, found_value, found_index, value, index);
+    pairs->get((const char *) buffer + (size_t) position * pairs->bytes, &found_value,
+               &found_index);
+    ET_CHECK(found_value == value &&
+             found_index == index, "%s of %s by %s, element %d: (%d, %d), not (%d, %d)",
+             is_max ? "MPI_MAXLOC" : "MPI_MINLOC", pairs->name, call, i, found_value, found_index,
+             value, index);
 }
 
 static void check_all(const char *call, int ranks)
@@ -139,7 +142,8 @@ static void together(void)
         check("Reduce_scatter_block", seen, et.size, et.rank * ELEMENTS + i, i);
 }
 
-/* All processes accumulate into the window of rank 0, which it has filled with its own pairs before. */
+/* All processes accumulate into the window of rank 0, which it has filled with its own pairs
+ * before. */
 static void into_window(MPI_Win win, char *base)
 {
     for (int fetches = 0; fetches < 2; fetches++) {
@@ -148,10 +152,11 @@ static void into_window(MPI_Win win, char *base)
         ET_MPI(MPI_Win_fence(0, win));
         fill(mine, et.rank, ELEMENTS);
         if (et.rank > 0 && fetches)
-            ET_MPI(MPI_Get_accumulate(mine, ELEMENTS, pairs->handle, seen, ELEMENTS, pairs->handle, 0, 0, ELEMENTS,
-                                      pairs->handle, op, win));
+            ET_MPI(MPI_Get_accumulate(mine, ELEMENTS, pairs->handle, seen, ELEMENTS, pairs->handle,
+                                      0, 0, ELEMENTS, pairs->handle, op, win));
         else if (et.rank > 0)
-            ET_MPI(MPI_Accumulate(mine, ELEMENTS, pairs->handle, 0, 0, ELEMENTS, pairs->handle, op, win));
+            ET_MPI(MPI_Accumulate(mine, ELEMENTS, pairs->handle, 0, 0, ELEMENTS, pairs->handle, op,
+                                  win));
         ET_MPI(MPI_Win_fence(0, win));
         for (int i = 0; i < ELEMENTS && et.rank == 0; i++)
             check(fetches ? "Get_accumulate" : "Accumulate", base, et.size, i, i);

@@ -1,5 +1,6 @@
-! Array sections as buffers in mpi_f08: strides in each dimension, negative ones, counts that end within a column,
-! datatypes that are parts of an element.  The other side of each message is contiguous.
+! Array sections as buffers in mpi_f08: strides in each dimension, negative ones, counts that end
+! within a column, datatypes that are parts of an element.  The other side of each message is
+! contiguous.
 
 program sections_f08
   use mpi_f08
@@ -43,16 +44,16 @@ contains
     total = size(section)
     elements(1:total) = pack(section, .true.)
     flat = 0
-    call MPI_Sendrecv(section, count_of, MPI_INTEGER, 0, 0, flat, count_of, MPI_INTEGER, 0, 0, MPI_COMM_SELF, &
-                      MPI_STATUS_IGNORE)
+    call MPI_Sendrecv(section, count_of, MPI_INTEGER, 0, 0, flat, count_of, MPI_INTEGER, 0, 0, &
+                      MPI_COMM_SELF, MPI_STATUS_IGNORE)
     call compare('sent', flat(1:count_of), elements(1:count_of))
     flat = 0
-    call MPI_Sendrecv(section, 4 * count_of - min(count_of, 1), MPI_BYTE, 0, 0, flat, 4 * count_of, MPI_BYTE, 0, 0, &
-                      MPI_COMM_SELF, MPI_STATUS_IGNORE)
+    call MPI_Sendrecv(section, 4 * count_of - min(count_of, 1), MPI_BYTE, 0, 0, flat, &
+                      4 * count_of, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE)
     call compare('sent in bytes', flat(1:count_of-1), elements(1:count_of-1))
     new(1:count_of) = -elements(1:count_of)
-    call MPI_Sendrecv(new, count_of, MPI_INTEGER, 0, 0, section, count_of, MPI_INTEGER, 0, 0, MPI_COMM_SELF, &
-                      MPI_STATUS_IGNORE)
+    call MPI_Sendrecv(new, count_of, MPI_INTEGER, 0, 0, section, count_of, MPI_INTEGER, 0, 0, &
+                      MPI_COMM_SELF, MPI_STATUS_IGNORE)
     new(count_of+1:total) = elements(count_of+1:total)
     flat(1:total) = pack(section, .true.)
     call compare('received', flat(1:total), new(1:total))

@@ -1,7 +1,8 @@
 /*
- * E4 and C9, shared segments without names: each process searches for each of them once.  If one process cannot,
- * because it has no descriptor left, all take memory of their own, the window works, and the next one is shared again;
- * no descriptor is left over.  libmpi opens files through functions of this program.
+ * E4 and C9, shared segments without names: each process searches for each of them once.  If one
+ * process cannot, because it has no descriptor left, all take memory of their own, the window
+ * works, and the next one is shared again; no descriptor is left over.  libmpi opens files through
+ * functions of this program.
  */
 
 #include "resources.h"
@@ -62,14 +63,16 @@ static void use_window(bool refused)
     made = searched = 0;
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     ET_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
-    ET_MPI(MPI_Win_allocate(sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_Win_allocate(sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                            &win));
     ET_CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0, "setrlimit");
 
     int made_here = made, made_first = made, opened_here = searched;
     ET_MPI(MPI_Bcast(&made_first, 1, MPI_INT, 0, MPI_COMM_WORLD));
     ET_CHECK(made_first > 0, "rank 0 made no segment");
-    ET_CHECK(opened_here + made_here == made_first, "made %d segments, searched %d times for others of %d", made_here,
-             opened_here, made_first);
+    ET_CHECK(opened_here + made_here == made_first,
+             "made %d segments, searched %d times for others of %d", made_here, opened_here,
+             made_first);
     ET_CHECK(is_shared(memory) != refused, "the memory is %sshared", refused ? "" : "not ");
 
     ET_MPI(MPI_Win_fence(0, win));

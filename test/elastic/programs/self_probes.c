@@ -1,10 +1,10 @@
 /*
- * Defect 57 of the base (doc/developer/known-defects.md): the messages of other communicators proceed while a process
- * only probes MPI_COMM_SELF.  Rank 0 has posted a receive and probes, until rank 1 has completed a large synchronous
- * send to it.  Rank 1 then makes a file.
+ * Defect 57 of the base (doc/developer/known-defects.md): the messages of other communicators
+ * proceed while a process only probes MPI_COMM_SELF.  Rank 0 has posted a receive and probes, until
+ * rank 1 has completed a large synchronous send to it.  Rank 1 then makes a file.
  *
- * --call Iprobe|Improbe|Probe|Mprobe.  MPI_Probe and MPI_Mprobe block in one thread.  A second thread waits for the
- * file and sends the message that they return with.
+ * --call Iprobe|Improbe|Probe|Mprobe.  MPI_Probe and MPI_Mprobe block in one thread.  A second
+ * thread waits for the file and sends the message that they return with.
  */
 
 #include "elastic_test.h"

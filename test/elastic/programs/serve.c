@@ -2,8 +2,9 @@
  * Computes until the file "stop" exists, adapting as requested: for the tests that drive a job from
  * outside (elastic resize, policies).  The world agrees on the end by a reduction every few
  * iterations. --epochs is the least number of adaptations that must have happened by then; with
- * --joining-waits a joining process stays away from begin until the file "join" exists. --sizes is a rule for
- * MPIX_Adapt_sizes. With --task HOST rank 0 has a process on a slot there until the file "enough" exists.
+ * --joining-waits a joining process stays away from begin until the file "join" exists. --sizes is
+ * a rule for MPIX_Adapt_sizes. With --task HOST rank 0 has a process on a slot there until the file
+ * "enough" exists.
  */
 
 #include "elastic_test.h"
@@ -44,7 +45,8 @@ int main(int argc, char **argv)
 {
     int pause = 0;
 
-    const char *sizes = et_argument(argc, argv, "sizes", NULL), *host = et_argument(argc, argv, "task", NULL);
+    const char *sizes = et_argument(argc, argv, "sizes", NULL), *host =
+        et_argument(argc, argv, "task", NULL);
 
     et_init(&argc, &argv);
     if (sizes)

@@ -1,6 +1,7 @@
 /*
- * SX1: a first session is local.  Even ranks open one, use mpi://SELF and close it; the others never call MPI, and go
- * on until the even ones have ended, which they could not if anybody waited for anybody.  --cycles N: again and again.
+ * SX1: a first session is local.  Even ranks open one, use mpi://SELF and close it; the others
+ * never call MPI, and go on until the even ones have ended, which they could not if anybody waited
+ * for anybody.  --cycles N: again and again.
  */
 
 #include "elastic_test.h"

@@ -1,8 +1,9 @@
 /*
- * SE1: every routine that has a session, called with MPI_SESSION_NULL, with a session that was finalised, and with NULL
- * where a result or a name is wanted: an error of its class, by the session's handler or, where there is no session, by
- * that of MPI_COMM_WORLD, and of MPI_COMM_SELF where there is no world; and nothing has changed.  --world 1: after
- * MPI_Init.  --manager 0: under a launcher that knows no sets.
+ * SE1: every routine that has a session, called with MPI_SESSION_NULL, with a session that was
+ * finalised, and with NULL where a result or a name is wanted: an error of its class, by the
+ * session's handler or, where there is no session, by that of MPI_COMM_WORLD, and of MPI_COMM_SELF
+ * where there is no world; and nothing has changed.  --world 1: after MPI_Init.  --manager 0: under
+ * a launcher that knows no sets.
  */
 
 #include "elastic_test.h"
@@ -27,7 +28,7 @@ static const char *operands[] = { WORLD, "mpi://SELF" }, *keys[] = { "key" };
 /* The value for argument i, or NULL if that one is missing. */
 #define GIVE(i, value) (missing == (i) ? NULL : (value))
 
-/* ---- of MPI 4.0 -------------------------------------------------------------------------------------------------- */
+/* ---- of MPI 4.0 ------------------------------------------------------------------------------ */
 
 static int get_info(MPI_Session session, int missing)
 {
@@ -42,7 +43,8 @@ static int get_num_psets(MPI_Session session, int missing)
 static int get_nth_pset(MPI_Session session, int missing)
 {
     out.n = MPI_MAX_PSET_NAME_LEN;
-    return MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, GIVE(0, &out.n), GIVE(1, out.names[0]));
+    return MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, GIVE(0, &out.n),
+                                    GIVE(1, out.names[0]));
 }
 
 static int get_pset_info(MPI_Session session, int missing)
@@ -66,7 +68,7 @@ static int set_errhandler(MPI_Session session, int missing)
     return MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN);
 }
 
-/* ---- sets -------------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static int get_psets(MPI_Session session, int missing)
 {
@@ -95,12 +97,14 @@ static int pset_op_of_null(MPI_Session session, int missing)
     const char *two[] = { WORLD, GIVE(0, WORLD) };
 
     out.n = 1;
-    return MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, two, 2, MPI_INFO_NULL, out.names, &out.n);
+    return MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, two, 2, MPI_INFO_NULL, out.names,
+                                &out.n);
 }
 
 static int pset_from_group(MPI_Session session, int missing)
 {
-    return MPIX_Session_pset_from_group(session, MPI_GROUP_EMPTY, MPI_INFO_NULL, GIVE(0, out.names[0]));
+    return MPIX_Session_pset_from_group(session, MPI_GROUP_EMPTY, MPI_INFO_NULL,
+                                        GIVE(0, out.names[0]));
 }
 
 static int pset_move(MPI_Session session, int missing)
@@ -123,7 +127,7 @@ static int pset_exists(MPI_Session session, int missing)
     return MPIX_Session_pset_exists(session, GIVE(0, WORLD), GIVE(1, &out.a), NULL);
 }
 
-/* ---- what belongs to sets ---------------------------------------------------------------------------------------- */
+/* ---- what belongs to sets -------------------------------------------------------------------- */
 
 static int set_pset_data(MPI_Session session, int missing)
 {
@@ -132,13 +136,14 @@ static int set_pset_data(MPI_Session session, int missing)
 
 static int get_pset_data(MPI_Session session, int missing)
 {
-    return MPIX_Session_get_pset_data(session, GIVE(0, "mpi://SELF"), GIVE(1, WORLD), GIVE(2, keys), 1, 0,
-                                      GIVE(3, &out.info));
+    return MPIX_Session_get_pset_data(session, GIVE(0, "mpi://SELF"), GIVE(1, WORLD), GIVE(2, keys),
+                                      1, 0, GIVE(3, &out.info));
 }
 
 static int iget_pset_data(MPI_Session session, int missing)
 {
-    return MPIX_Session_iget_pset_data(session, GIVE(0, "mpi://SELF"), GIVE(1, WORLD), GIVE(2, keys), 1, 0,
+    return MPIX_Session_iget_pset_data(session, GIVE(0, "mpi://SELF"), GIVE(1, WORLD),
+                                       GIVE(2, keys), 1, 0,
                                        GIVE(3, &out.info), GIVE(4, &out.request));
 }
 
@@ -148,7 +153,7 @@ static int bcast_pset_info(MPI_Session session, int missing)
     return MPIX_Session_bcast_pset_info(session, GIVE(0, WORLD), GIVE(1, out.names[0]), 16, 0);
 }
 
-/* ---- changes ----------------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static int rc_test(MPI_Session session, int missing)
 {
@@ -157,8 +162,8 @@ static int rc_test(MPI_Session session, int missing)
 
 static int rc_get(MPI_Session session, int missing)
 {
-    return MPIX_Session_rc_get(session, NULL, GIVE(0, &out.a), GIVE(1, out.names[0]), GIVE(2, &out.b),
-                               GIVE(3, &out.info));
+    return MPIX_Session_rc_get(session, NULL, GIVE(0, &out.a), GIVE(1, out.names[0]),
+                               GIVE(2, &out.b), GIVE(3, &out.info));
 }
 
 static int rc_accept(MPI_Session session, int missing)
@@ -187,15 +192,16 @@ static int get_pset_op(MPI_Session session, int missing)
 
 static int iget_pset_op(MPI_Session session, int missing)
 {
-    return MPIX_Session_iget_pset_op(session, GIVE(0, "mpi://SELF"), GIVE(1, WORLD), GIVE(2, &out.a),
+    return MPIX_Session_iget_pset_op(session, GIVE(0, "mpi://SELF"), GIVE(1, WORLD),
+                                     GIVE(2, &out.a),
                                      GIVE(3, &out.list), GIVE(4, &out.n), GIVE(5, &out.request));
 }
 
 static int ipset_op(MPI_Session session, int missing)
 {
     out.a = MPIX_PSETOP_ADD;
-    return MPIX_Session_ipset_op(session, GIVE(0, &out.a), GIVE(1, operands), 1, MPI_INFO_NULL, GIVE(2, &out.list),
-                                 GIVE(3, &out.n), GIVE(4, &out.request));
+    return MPIX_Session_ipset_op(session, GIVE(0, &out.a), GIVE(1, operands), 1, MPI_INFO_NULL,
+                                 GIVE(2, &out.list), GIVE(3, &out.n), GIVE(4, &out.request));
 }
 
 static int finish_pset_op(MPI_Session session, int missing)
@@ -209,13 +215,18 @@ static const struct {
     int (*call) (MPI_Session, int);
     int arguments;
 } routines[] = {
-    {"get_info", get_info, 1}, {"get_num_psets", get_num_psets, 1}, {"get_nth_pset", get_nth_pset, 2},
+    {"get_info", get_info, 1}, {"get_num_psets", get_num_psets, 1},
+    {"get_nth_pset", get_nth_pset, 2},
     {"get_pset_info", get_pset_info, 2}, {"group_from_pset", group_from_pset, 2},
-    {"get_errhandler", get_errhandler, 1}, {"set_errhandler", set_errhandler, 0}, {"get_psets", get_psets, 1},
-    {"get_default_pset", get_default_pset, 2}, {"get_primary", get_primary, 2}, {"pset_op", pset_op, 3},
-    {"pset_op_of_null", pset_op_of_null, 1}, {"pset_from_group", pset_from_group, 1}, {"pset_move", pset_move, 2},
-    {"pset_free", pset_free, 1}, {"pset_included", pset_included, 2}, {"pset_exists", pset_exists, 2},
-    {"set_pset_data", set_pset_data, 1}, {"get_pset_data", get_pset_data, 4}, {"iget_pset_data", iget_pset_data, 5},
+    {"get_errhandler", get_errhandler, 1}, {"set_errhandler", set_errhandler, 0},
+    {"get_psets", get_psets, 1},
+    {"get_default_pset", get_default_pset, 2}, {"get_primary", get_primary, 2},
+    {"pset_op", pset_op, 3},
+    {"pset_op_of_null", pset_op_of_null, 1}, {"pset_from_group", pset_from_group, 1},
+    {"pset_move", pset_move, 2}, {"pset_free", pset_free, 1}, {"pset_included", pset_included, 2},
+    {"pset_exists", pset_exists, 2},
+    {"set_pset_data", set_pset_data, 1}, {"get_pset_data", get_pset_data, 4},
+    {"iget_pset_data", iget_pset_data, 5},
     {"bcast_pset_info", bcast_pset_info, 2}, {"rc_test", rc_test, 1}, {"rc_get", rc_get, 4},
     {"rc_accept", rc_accept, 0}, {"rc_decline", rc_decline, 0}, {"add_hints", add_hints, 1},
     {"get_pset_op", get_pset_op, 5}, {"iget_pset_op", iget_pset_op, 6}, {"ipset_op", ipset_op, 5},
@@ -242,7 +253,8 @@ static void expect_class(int i, int missing, int error, int expected)
     int class;
 
     ET_MPI(MPI_Error_class(error, &class));
-    ET_CHECK(class == expected, "%s, argument %d: class %d, not %d", routines[i].name, missing, class, expected);
+    ET_CHECK(class == expected, "%s, argument %d: class %d, not %d", routines[i].name, missing,
+             class, expected);
 }
 
 static int count_psets(MPI_Session session)
@@ -275,15 +287,17 @@ static void check_missing(MPI_Session session)
         for (int missing = 0; missing < routines[i].arguments; missing++) {
             int before = handled;
             expect_class(i, missing, routines[i].call(session, missing), MPI_ERR_ARG);
-            ET_CHECK(handled == before + 1, "%s, argument %d: the session's handler was called %d times",
-                     routines[i].name, missing, handled - before);
+            ET_CHECK(handled == before + 1,
+                     "%s, argument %d: the session's handler was called %d times", routines[i].name,
+                     missing, handled - before);
         }
     }
     ET_ERROR(MPIX_Session_bcast_pset_info(session, WORLD, out.names[0], -1, 0), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_set_pset_data(session, WORLD, MPI_INFO_NULL), MPI_ERR_INFO, NULL);
 }
 
-/* A process that makes sets, writes their data or waits for it gets at once that nobody knows them. */
+/* A process that makes sets, writes their data or waits for it gets at once that nobody knows
+ * them. */
 static void check_no_sets(MPI_Session session)
 {
     const int ops[] = { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
@@ -293,18 +307,22 @@ static void check_no_sets(MPI_Session session)
 
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
         out.n = 1;
-        ET_ERROR(MPIX_Session_pset_op(session, ops[i], operands, 2, MPI_INFO_NULL, out.names, &out.n), refused,
+        ET_ERROR(MPIX_Session_pset_op(session, ops[i], operands, 2, MPI_INFO_NULL, out.names,
+                                      &out.n), refused,
                  "mpiexec");
         ET_CHECK(!out.names[0][0], "operation %d has given %s", ops[i], out.names[0]);
     }
     ET_MPI(MPI_Group_from_session_pset(session, WORLD, &group));
-    ET_ERROR(MPIX_Session_pset_from_group(session, group, MPI_INFO_NULL, out.names[0]), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_pset_from_group(session, group, MPI_INFO_NULL, out.names[0]), refused,
+             "mpiexec");
     ET_MPI(MPI_Group_free(&group));
     ET_ERROR(MPIX_Session_pset_move(session, "app://one", "app://two"), refused, "mpiexec");
     ET_ERROR(MPIX_Session_pset_free(session, "app://one"), refused, "mpiexec");
     ET_ERROR(MPIX_Session_set_pset_data(session, WORLD, data), refused, "mpiexec");
-    ET_ERROR(MPIX_Session_get_pset_data(session, WORLD, WORLD, keys, 1, 1, &out.info), refused, "mpiexec");
-    ET_ERROR(MPIX_Session_bcast_pset_info(session, WORLD, text, sizeof(text), 0), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_get_pset_data(session, WORLD, WORLD, keys, 1, 1, &out.info), refused,
+             "mpiexec");
+    ET_ERROR(MPIX_Session_bcast_pset_info(session, WORLD, text, sizeof(text), 0), refused,
+             "mpiexec");
     ET_ERROR(MPIX_Session_rc_accept(session, 1, MPI_INFO_NULL), refused, "mpiexec");
     ET_ERROR(MPIX_Session_rc_decline(session, 1), refused, "mpiexec");
     ET_ERROR(MPI_Group_from_session_pset(session, "app://one", &group), MPI_ERR_ARG, NULL);
@@ -315,8 +333,9 @@ static void check_no_sets(MPI_Session session)
 /* Nobody changes who is there: that is reported, and is no error. */
 static void check_no_manager(MPI_Session session)
 {
-    const int ops[] = { MPIX_PSETOP_ADD, MPIX_PSETOP_SUB, MPIX_PSETOP_GROW, MPIX_PSETOP_SHRINK, MPIX_PSETOP_REPLACE,
-        MPIX_PSETOP_MALLEABLE
+    const int ops[] =
+        { MPIX_PSETOP_ADD, MPIX_PSETOP_SUB, MPIX_PSETOP_GROW, MPIX_PSETOP_SHRINK,
+        MPIX_PSETOP_REPLACE, MPIX_PSETOP_MALLEABLE
     };
 
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -324,13 +343,16 @@ static void check_no_manager(MPI_Session session)
         ET_MPI(MPIX_Session_pset_op(session, ops[i], operands, 1, data, out.names, &out.n));
         ET_CHECK(out.n == 0, "operation %d has given %d names", ops[i], out.n);
         out.a = ops[i];
-        ET_MPI(MPIX_Session_ipset_op(session, &out.a, operands, 1, data, &out.list, &out.n, &out.request));
+        ET_MPI(MPIX_Session_ipset_op(session, &out.a, operands, 1, data, &out.list, &out.n,
+                                     &out.request));
         ET_MPI(MPI_Wait(&out.request, MPI_STATUS_IGNORE));
-        ET_CHECK(out.a == MPIX_PSETOP_NULL && out.n == 0, "operation %d: %d with %d names", ops[i], out.a, out.n);
+        ET_CHECK(out.a == MPIX_PSETOP_NULL &&
+                 out.n == 0, "operation %d: %d with %d names", ops[i], out.a, out.n);
     }
     out.a = out.b = 7;
     ET_MPI(MPIX_Session_rc_get(session, NULL, &out.a, out.names[0], &out.b, &out.info));
-    ET_CHECK(out.a == MPIX_RC_NONE && out.b == -1 && !out.names[0][0] && out.info == MPI_INFO_NULL, "type %d", out.a);
+    ET_CHECK(out.a == MPIX_RC_NONE && out.b == -1 && !out.names[0][0] &&
+             out.info == MPI_INFO_NULL, "type %d", out.a);
     ET_MPI(MPIX_Session_rc_test(session, NULL, &out.a));
     ET_CHECK(!out.a, "there is a change");
     ET_MPI(MPIX_Session_add_scheduling_hints(session, data, &out.info));
@@ -361,7 +383,8 @@ static void rendezvous(MPI_Session session, int *rank, int *size)
     MPI_Comm comm;
 
     ET_MPI(MPI_Group_from_session_pset(session, WORLD, &group));
-    ET_MPI(MPI_Comm_create_from_group(group, "rendezvous", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+    ET_MPI(MPI_Comm_create_from_group(group, "rendezvous", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                                      &comm));
     ET_MPI(MPI_Comm_rank(comm, rank));
     ET_MPI(MPI_Comm_size(comm, size));
     ET_MPI(MPI_Barrier(comm));
@@ -371,7 +394,8 @@ static void rendezvous(MPI_Session session, int *rank, int *size)
 
 int main(int argc, char **argv)
 {
-    int manager = (int) et_number(argc, argv, "manager", 1), world = (int) et_number(argc, argv, "world", 0);
+    int manager = (int) et_number(argc, argv, "manager", 1), world =
+        (int) et_number(argc, argv, "world", 0);
     int rank, size;
     MPI_Session session, closed, other;
     MPI_Errhandler errhandler, without;
@@ -392,7 +416,8 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Session_finalize(&closed));
     check_no_session(copy);
     check_missing(session);
-    ET_CHECK(count_psets(session) == before, "SE1: there were %d sets, and are %d", before, count_psets(session));
+    ET_CHECK(count_psets(session) == before, "SE1: there were %d sets, and are %d", before,
+             count_psets(session));
     if (!manager) {
         check_no_manager(session);
         check_no_sets(session);

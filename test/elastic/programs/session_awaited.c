@@ -1,11 +1,13 @@
 /*
- * An awaited process ends, or an awaited operation is undone, while others wait for it already; --case
+ * An awaited process ends, or an awaited operation is undone, while others wait for it already;
+ * --case
  *   disconnect  SL4: a process ends when the others are in MPI_Comm_disconnect
  *   freed       SD2, SO8: a set is freed while others wait for its data
  *   declined    SD2, SR8: data of processes that were to join, and are declined
- *   orphaned    SF1, SI8: the process that was notified of an addition, and is in no set with the joining ones, ends
- *               without accepting it, and others make a communicator with these
- *   asker       SC6: who has requested a growth ends before there is one; another one requests, and gets it
+ *   orphaned    SF1, SI8: the process that was notified of an addition, and is in no set with the
+ *               joining ones, ends without accepting it, and others make a communicator with these
+ *   asker       SC6: who has requested a growth ends before there is one; another one requests, and
+ *               gets it
  *   replaced    SC6, SF2: the process that replaces another one dies; the next one replaces it
  */
 
@@ -51,10 +53,12 @@ static void case_freed(void)
         et_sleep_ms(300);
         ET_MPI(MPIX_Session_pset_free(session, made));
     } else if (rank == 1) {
-        ET_ERROR(MPIX_Session_get_pset_data(session, "mpi://SELF", made, never_key, 1, 1, &data), MPI_ERR_ARG, made);
+        ET_ERROR(MPIX_Session_get_pset_data(session, "mpi://SELF", made, never_key, 1, 1, &data),
+                 MPI_ERR_ARG, made);
     } else {
         ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", made, never_key, 1, 1, &data, &request));
+        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", made, never_key, 1, 1, &data,
+                                           &request));
         ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_ARG, made);
     }
     ET_MPI(MPI_Barrier(comm));
@@ -73,7 +77,8 @@ static void case_declined(void)
         et_sleep_ms(300);
         decline_change(&change);
     } else {
-        ET_ERROR(MPIX_Session_get_pset_data(session, "mpi://SELF", change.delta, never_key, 1, 1, &data), MPI_ERR_ARG,
+        ET_ERROR(MPIX_Session_get_pset_data(session, "mpi://SELF", change.delta, never_key, 1, 1,
+                                            &data), MPI_ERR_ARG,
                  change.delta);
     }
     ET_MPI(MPI_Barrier(comm));
@@ -165,7 +170,8 @@ static void case_asker(void)
     }
     await_state(whole, "ended");
     bound = "mpi://SELF";
-    ET_ERROR(MPIX_Session_pset_op(session, op, &bound, 1, info, names, &n), MPI_ERR_ARG, "make a set");
+    ET_ERROR(MPIX_Session_pset_op(session, op, &bound, 1, info, names, &n), MPI_ERR_ARG,
+             "make a set");
     bound = own;
     n = 2;
     ET_MPI(MPIX_Session_pset_op(session, op, &bound, 1, info, names, &n));
@@ -210,8 +216,8 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"disconnect", case_disconnect}, {"freed", case_freed}, {"declined", case_declined}, {"orphaned", case_orphaned},
-    {"asker", case_asker}, {"replaced", case_replaced}
+    {"disconnect", case_disconnect}, {"freed", case_freed}, {"declined", case_declined},
+        {"orphaned", case_orphaned}, {"asker", case_asker}, {"replaced", case_replaced}
 };
 
 int main(int argc, char **argv)

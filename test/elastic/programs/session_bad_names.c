@@ -1,7 +1,7 @@
 /*
- * SN5, SN6, SN7, SE1: names that are too long, that are not printable, and that are the library's.  As a size request
- * they are no error and not given; nobody can move a set to one; to all others no set is called so.  The longest name
- * that there may be works everywhere.  Run by 2 processes.
+ * SN5, SN6, SN7, SE1: names that are too long, that are not printable, and that are the library's.
+ * As a size request they are no error and not given; nobody can move a set to one; to all others no
+ * set is called so.  The longest name that there may be works everywhere.  Run by 2 processes.
  */
 
 #include "session_changes.h"
@@ -13,10 +13,13 @@ static int rank;
 static char too_long[LONGEST + 2], far_too_long[4096];
 
 static const char *const bad[] = {
-    too_long, far_too_long, "app://a b", "app://a\tb", "app://\001", "app://\177", "app://\303\251", " app://a",
-    "app://a ", "plain", "app:/a", "app://", "://a", "mpi://mine", "MPI://mine", "mpix://mine", "mpix://op/",
+    too_long, far_too_long, "app://a b", "app://a\tb", "app://\001", "app://\177", "app://\303\251",
+        " app://a",
+    "app://a ", "plain", "app:/a", "app://", "://a", "mpi://mine", "MPI://mine", "mpix://mine",
+        "mpix://op/",
     "mpix://op/0.4294967297", "mpix://op/-1.1", "mpix://rc/-1", "mpix://rc/99999999999999999999",
-    "mpix://WORLD/4294967296", "mpidynres://op_", "mpidynres://mine", "mpi:/WORLD", "mpi://WORLD/", "mpi://WORL"
+    "mpix://WORLD/4294967296", "mpidynres://op_", "mpidynres://mine", "mpi:/WORLD", "mpi://WORLD/",
+        "mpi://WORL"
 };
 
 enum { BAD = sizeof(bad) / sizeof(bad[0]) };
@@ -37,7 +40,8 @@ static void size_info(const char *name, pset_name made)
 
     ET_MPI(MPI_Info_create(&info));
     ET_MPI(MPI_Info_set(info, "mpix_name", name));
-    ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &self, 1, info, (pset_name *) made, &n));
+    ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &self, 1, info, (pset_name *) made,
+                                &n));
     ET_CHECK(n == 1, "%d sets", n);
     ET_MPI(MPI_Info_free(&info));
 }
@@ -61,15 +65,18 @@ static void check_not_used(const char *name)
     MPI_Info data;
     int n = 1, flag, type, tag;
 
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, operands, 2, MPI_INFO_NULL, &made, &n), MPI_ERR_ARG,
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, operands, 2, MPI_INFO_NULL, &made,
+                                  &n), MPI_ERR_ARG,
              NULL);
     ET_CHECK(!made[0], "SO5: the name is %s", made);
     ET_MPI(MPI_Info_create(&data));
     ET_MPI(MPI_Info_set(data, key, "value"));
     ET_ERROR(MPIX_Session_set_pset_data(session, name, data), MPI_ERR_ARG, NULL);
     ET_MPI(MPI_Info_free(&data));
-    ET_ERROR(MPIX_Session_get_pset_data(session, "mpi://SELF", name, &key, 1, 0, &data), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Session_get_pset_data(session, name, "mpi://WORLD", &key, 1, 0, &data), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Session_get_pset_data(session, "mpi://SELF", name, &key, 1, 0, &data),
+             MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Session_get_pset_data(session, name, "mpi://WORLD", &key, 1, 0, &data),
+             MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_bcast_pset_info(session, name, text, sizeof(text), 0), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_rc_test(session, name, &flag), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_rc_get(session, name, &type, made, &tag, &data), MPI_ERR_ARG, NULL);
@@ -131,7 +138,8 @@ static void check_longest(void)
     ET_CHECK(value_of(psets, name, value) && atoi(value) == 1, "SI2: it is not listed");
     ET_MPI(MPI_Info_free(&psets));
     ET_MPI(MPI_Session_get_pset_info(session, name, &info));
-    ET_CHECK(value_of(info, "mpidynres_name", value) && !strcmp(value, name), "SI3: it is called %s", value);
+    ET_CHECK(value_of(info, "mpidynres_name", value) &&
+             !strcmp(value, name), "SI3: it is called %s", value);
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPIX_Session_rc_test(session, name, &flag));
     MPI_Comm self = connect_set(name, name);

@@ -1,8 +1,8 @@
 /*
- * Texts that the primary process of a set gives to all its members.  SB1: the members call at speeds of their own and
- * all get the same texts in the calls of the same numbers.  SB2: what is pending, and members that end: --ends 1: one
- * that has given nothing, before a text is given; --ends 2: the primary, after it has given one.  ST1: several
- * threads.  Run by 4 processes.
+ * Texts that the primary process of a set gives to all its members.  SB1: the members call at
+ * speeds of their own and all get the same texts in the calls of the same numbers.  SB2: what is
+ * pending, and members that end: --ends 1: one that has given nothing, before a text is given;
+ * --ends 2: the primary, after it has given one.  ST1: several threads.  Run by 4 processes.
  */
 
 #include "elastic_test.h"
@@ -68,7 +68,8 @@ static void pass_texts(const char *set, int n, const int *ranks)
             given++;
         }
         ET_MPI(bcast(set, give));
-        ET_CHECK(!give || !text[0], "call %d has delivered its own text: nobody else can have it", call);
+        ET_CHECK(!give ||
+                 !text[0], "call %d has delivered its own text: nobody else can have it", call);
         if (text[0]) {
             snprintf(expected, sizeof(expected), "text %d of %s", delivered, set);
             ET_CHECK(!strcmp(text, expected), "SB1: '%s' instead of '%s'", text, expected);
@@ -85,8 +86,8 @@ static void pass_texts(const char *set, int n, const int *ranks)
             int theirs[TEXTS];
             ET_MPI(MPI_Recv(theirs, TEXTS, MPI_INT, i, 0, members, MPI_STATUS_IGNORE));
             for (int k = 0; k < TEXTS; k++)
-                ET_CHECK(theirs[k] == calls[k], "SB1: text %d came in call %d on rank %d, %d here", k, theirs[k],
-                         ranks[i], calls[k]);
+                ET_CHECK(theirs[k] == calls[k], "SB1: text %d came in call %d on rank %d, %d here",
+                         k, theirs[k], ranks[i], calls[k]);
         }
     } else {
         ET_MPI(MPI_Send(calls, TEXTS, MPI_INT, 0, 0, members));
@@ -164,7 +165,8 @@ static void check_pending(void)
         let_daemons_count();
         ET_MPI(MPI_Barrier(all));
         if (rank == 1) {
-            ET_ERROR(MPIX_Session_bcast_pset_info(session, set, few, sizeof(few), 0), MPI_ERR_TRUNCATE, "5 bytes");
+            ET_ERROR(MPIX_Session_bcast_pset_info(session, set, few, sizeof(few), 0),
+                     MPI_ERR_TRUNCATE, "5 bytes");
             ET_CHECK(!strcmp(few, "fir"), "'%s' has been cut off", few);
         } else {
             ET_MPI(bcast(set, NULL));
@@ -188,7 +190,8 @@ static void check_refused(void)
     ET_ERROR(bcast("mpix://ALL", NULL), MPI_ERR_ARG, "mpix://ALL");
     if (rank % 2 == 0)
         ET_ERROR(bcast("app://odd", NULL), MPI_ERR_ARG, "app://odd");
-    ET_ERROR(MPIX_Session_bcast_pset_info(session, "mpi://SELF", whole, sizeof(whole), 1), MPI_ERR_ARG, "length");
+    ET_ERROR(MPIX_Session_bcast_pset_info(session, "mpi://SELF", whole, sizeof(whole), 1),
+             MPI_ERR_ARG, "length");
     ET_ERROR(MPIX_Session_bcast_pset_info(session, "mpi://SELF", whole, 0, 0), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_bcast_pset_info(session, "mpi://SELF", NULL, 4, 0), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_bcast_pset_info(session, NULL, whole, 4, 0), MPI_ERR_ARG, NULL);
@@ -250,7 +253,7 @@ static void check_many(void)
     }
 }
 
-/* ---- ends -------------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void await_end(const char *set)
 {
@@ -287,7 +290,8 @@ static void check_ends(int which)
     if (rank == first) {
         for (int i = 0; i < 2; i++) {
             ET_MPI(MPI_Recv(&numbers[i], 1, MPI_INT, first + i + 1, 0, all, MPI_STATUS_IGNORE));
-            ET_CHECK(numbers[i] == calls, "SB2: received in call %d and in call %d", numbers[i], calls);
+            ET_CHECK(numbers[i] == calls, "SB2: received in call %d and in call %d", numbers[i],
+                     calls);
         }
         /* the next call goes on */
         ET_MPI(bcast("app://all", NULL));
@@ -305,7 +309,8 @@ int main(int argc, char **argv)
 
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     ET_MPI(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
-    ET_MPI(MPI_Comm_create_from_group(group, "session_bcast", MPI_INFO_NULL, MPI_ERRORS_RETURN, &all));
+    ET_MPI(MPI_Comm_create_from_group(group, "session_bcast", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                      &all));
     ET_MPI(MPI_Group_free(&group));
     ET_MPI(MPI_Comm_rank(all, &rank));
     ET_MPI(MPI_Comm_size(all, &size));

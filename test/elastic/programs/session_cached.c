@@ -1,7 +1,8 @@
 /*
- * A process need not repeat a query about a set until its reply becomes wrong: after a message about a change it does
- * not use the old reply.  SA1, SI3, SI6, SI7, SO7, SO8, SL1.  The last process ends before the others, with whatever
- * it remembers; its proxy, too, if there are several.  Run by 3 processes or more.
+ * A process need not repeat a query about a set until its reply becomes wrong: after a message
+ * about a change it does not use the old reply.  SA1, SI3, SI6, SI7, SO7, SO8, SL1.  The last
+ * process ends before the others, with whatever it remembers; its proxy, too, if there are several.
+ * Run by 3 processes or more.
  */
 
 #ifndef _GNU_SOURCE
@@ -85,7 +86,8 @@ static void query_often(void)
         }
     }
     long slept = sleeps() - before;
-    ET_CHECK(slept < ROUNDS * SETS / 2, "%d queries have slept %ld times", 5 * ROUNDS * SETS, slept);
+    ET_CHECK(slept < ROUNDS * SETS / 2, "%d queries have slept %ld times", 5 * ROUNDS * SETS,
+             slept);
     ET_MPI(MPI_Barrier(all));
 }
 

@@ -1,6 +1,7 @@
 /*
- * Common to programs that change through process sets: they open a session that states so, poll whether there is a
- * change, take it, and make communicators of sets.  One session for each process, `session`.
+ * Common to programs that change through process sets: they open a session that states so, poll
+ * whether there is a change, take it, and make communicators of sets.  One session for each
+ * process, `session`.
  */
 
 #ifndef SESSION_CHANGES_H_INCLUDED
@@ -70,10 +71,12 @@ static inline struct change get_change(const char *set)
 {
     struct change change;
 
-    ET_MPI(MPIX_Session_rc_get(session, set, &change.type, change.delta, &change.tag, &change.info));
+    ET_MPI(MPIX_Session_rc_get(session, set, &change.type, change.delta, &change.tag,
+                               &change.info));
     int none = change.type == MPIX_RC_NONE;
-    ET_CHECK(none == !change.delta[0] && none == (change.tag == -1) && none == (change.info == MPI_INFO_NULL),
-             "SR2, SR4: type %d, delta %s, tag %d", change.type, change.delta, change.tag);
+    ET_CHECK(none == !change.delta[0] && none == (change.tag == -1) &&
+             none == (change.info == MPI_INFO_NULL), "SR2, SR4: type %d, delta %s, tag %d",
+             change.type, change.delta, change.tag);
     return change;
 }
 
@@ -123,7 +126,8 @@ static inline void make_set(int op, const char *first, const char *second, pset_
 /* The members after the change. */
 static inline void set_after(const char *set, const struct change *change, pset_name made)
 {
-    make_set(change->type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE, set, change->delta, made);
+    make_set(change->type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE, set,
+             change->delta, made);
 }
 
 static inline int try_connect(const char *set, const char *tag, MPI_Comm * comm)

@@ -1,8 +1,9 @@
 /*
- * SX2: sessions are opened, used and closed again and again: neither memory nor descriptors, mappings or threads become
- * more.  --when: `only` (no world), `before` (MPI_Init … MPI_Finalize), `after` (it, with a session open meanwhile),
- * `ended` (after MPI_Finalize of a process that has had no session, which takes everything down), `overlap` (a session
- * is open while others come and go).  --end CODE: exit code of the process.
+ * SX2: sessions are opened, used and closed again and again: neither memory nor descriptors,
+ * mappings or threads become more.  --when: `only` (no world), `before` (MPI_Init … MPI_Finalize),
+ * `after` (it, with a session open meanwhile), `ended` (after MPI_Finalize of a process that has
+ * had no session, which takes everything down), `overlap` (a session is open while others come and
+ * go).  --end CODE: exit code of the process.
  */
 
 #include "elastic_test.h"
@@ -38,7 +39,8 @@ static void check_growth(long n, const char *set)
     struct usage last = measure();
     ET_CHECK(last.descriptors <= first.descriptors, "%ld descriptors, then %ld", first.descriptors,
              last.descriptors);
-    ET_CHECK(last.mappings <= first.mappings + 2, "%ld mappings, then %ld", first.mappings, last.mappings);
+    ET_CHECK(last.mappings <= first.mappings + 2, "%ld mappings, then %ld", first.mappings,
+             last.mappings);
     ET_CHECK(last.threads <= first.threads, "%ld threads, then %ld", first.threads, last.threads);
     ET_CHECK(last.heap - first.heap < 16 * n + 8192, "%ld bytes, then %ld", first.heap, last.heap);
 }

@@ -1,6 +1,6 @@
 /*
- * SD1, SD3: before an addition is accepted, a process that is none of its members writes data of its delta; each
- * joining process finds them as soon as its session is there.
+ * SD1, SD3: before an addition is accepted, a process that is none of its members writes data of
+ * its delta; each joining process finds them as soon as its session is there.
  */
 
 #include "session_changes.h"

@@ -1,6 +1,7 @@
 /*
- * SR8, SI9: additions that are declined leave nothing behind in the memory of the process that stays: with space for
- * fewer channels than there were additions the last one, which is accepted, has one.  Run by 1 process; --declines N.
+ * SR8, SI9: additions that are declined leave nothing behind in the memory of the process that
+ * stays: with space for fewer channels than there were additions the last one, which is accepted,
+ * has one.  Run by 1 process; --declines N.
  */
 
 #include "session_changes.h"
@@ -14,8 +15,10 @@ static void check_channels(unsigned expected)
 
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
-    ET_CHECK(MPI_T_pvar_get_index("shm_lanes", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable");
-    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &channels, &count) == MPI_SUCCESS, "no handle");
+    ET_CHECK(MPI_T_pvar_get_index("shm_lanes", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS,
+             "no variable");
+    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &channels, &count) == MPI_SUCCESS,
+             "no handle");
     ET_CHECK(MPI_T_pvar_read(tool, channels, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
     ET_CHECK(value == expected, "%u channels, not %u", value, expected);
 }

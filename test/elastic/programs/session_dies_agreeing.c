@@ -1,8 +1,9 @@
 /*
- * SI8, SL3: a process that may end in any way, because its leaving is accepted, is killed at any moment in which it
- * makes a communicator with the others: they get that communicator, or MPI_ERR_PROC_ABORTED, never wait for ever, and
- * make one without it.  Each change removes the last process; --seed S draws the moments.  --grows 1: the first change
- * adds those who will be removed, and all have met before.
+ * SI8, SL3: a process that may end in any way, because its leaving is accepted, is killed at any
+ * moment in which it makes a communicator with the others: they get that communicator, or
+ * MPI_ERR_PROC_ABORTED, never wait for ever, and make one without it.  Each change removes the last
+ * process; --seed S draws the moments.  --grows 1: the first change adds those who will be removed,
+ * and all have met before.
  */
 
 #include "session_changes.h"

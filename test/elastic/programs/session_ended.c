@@ -1,6 +1,6 @@
 /*
- * SX3, SE1: functions of a session that was finalized, when nothing else of MPI is open in the process, return
- * MPI_ERR_SESSION, and the process goes on.  A later session works.
+ * SX3, SE1: functions of a session that was finalized, when nothing else of MPI is open in the
+ * process, return MPI_ERR_SESSION, and the process goes on.  A later session works.
  */
 
 #include "elastic_test.h"
@@ -21,7 +21,8 @@ static void use_ended(MPI_Session ended)
 
     ET_ERROR(MPI_Session_get_num_psets(ended, MPI_INFO_NULL, &n), MPI_ERR_SESSION, "finalized");
     ET_ERROR(MPI_Session_get_info(ended, &info), MPI_ERR_SESSION, "finalized");
-    ET_ERROR(MPI_Group_from_session_pset(ended, "mpi://SELF", &group), MPI_ERR_SESSION, "finalized");
+    ET_ERROR(MPI_Group_from_session_pset(ended, "mpi://SELF", &group), MPI_ERR_SESSION,
+             "finalized");
     ET_ERROR(MPIX_Session_rc_test(ended, NULL, &flag), MPI_ERR_SESSION, "finalized");
     ET_ERROR(MPIX_Session_pset_free(ended, "app://one"), MPI_ERR_SESSION, "finalized");
     ET_ERROR(MPI_Session_finalize(&ended), MPI_ERR_SESSION, "finalized");

@@ -1,14 +1,16 @@
 /*
- * SL4: a member of a communicator has ended.  Operations of the others with it on this communicator are errors, also
- * earlier ones; point-to-point operations without it work; what it has sent before is received; and the communicator
- * can be freed.  4 processes, of which rank 3 ends; with --joins 1 it has joined before; --case
+ * SL4: a member of a communicator has ended.  Operations of the others with it on this communicator
+ * are errors, also earlier ones; point-to-point operations without it work; what it has sent before
+ * is received; and the communicator can be freed.  4 processes, of which rank 3 ends; with --joins
+ * 1 it has joined before; --case
  *   before    it has ended before the others do anything
  *   meanwhile it ends while they wait for it
  *   killed    it is to leave, which has been accepted, and dies of a signal while they wait for it
  *   requests  it ends while they wait for it by requests of other kinds, and for many
- * Each collective operation has a communicator of its own, on which nothing has failed before, and --operations have
- * been done, as short ones go another way from the fifth on.  --network 1: a long message may count as sent,
- * and what is not received yet may be dropped when something is sent to an ended process (session_faults receives it).
+ * Each collective operation has a communicator of its own, on which nothing has failed before, and
+ * --operations have been done, as short ones go another way from the fifth on.  --network 1: a long
+ * message may count as sent, and what is not received yet may be dropped when something is sent to
+ * an ended process (session_faults receives it).
  */
 
 #include "session_changes.h"
@@ -27,12 +29,13 @@
 #define LIMIT_SECONDS 60        /* all of it */
 
 enum collective {
-    BARRIER, ALLREDUCE, BCAST_FROM_IT, BCAST_LONG, LONG_FROM_IT, DUP, ALLGATHER, REDUCE_TO_IT, COLLECTIVES
+    BARRIER, ALLREDUCE, BCAST_FROM_IT, BCAST_LONG, LONG_FROM_IT, DUP, ALLGATHER, REDUCE_TO_IT,
+        COLLECTIVES
 };
 
 static const char *const name_of[] = {
-    "MPI_Barrier", "MPI_Allreduce", "MPI_Bcast from it", "a long MPI_Bcast", "a long MPI_Bcast from it", "MPI_Comm_dup",
-    "MPI_Allgather", "MPI_Reduce to it"
+    "MPI_Barrier", "MPI_Allreduce", "MPI_Bcast from it", "a long MPI_Bcast",
+        "a long MPI_Bcast from it", "MPI_Comm_dup", "MPI_Allgather", "MPI_Reduce to it"
 };
 
 static MPI_Comm comm, ring, own[COLLECTIVES];
@@ -42,7 +45,8 @@ static pset_name all = "mpi://WORLD", ended_one, rest;
 
 static void check_failed(int error, const char *what)
 {
-    ET_CHECK(class_of(error) == MPIX_ERR_PROC_FAILED, "SL4: rank %d, %s: class %d", rank, what, class_of(error));
+    ET_CHECK(class_of(error) == MPIX_ERR_PROC_FAILED, "SL4: rank %d, %s: class %d", rank, what,
+             class_of(error));
 }
 
 /* A network may have taken it before the end was known. */
@@ -52,9 +56,10 @@ static void check_not_sent(int error, const char *what)
         check_failed(error, what);
 }
 
-/* ---- who ends ---------------------------------------------------------------------------------------------------- */
+/* ---- who ends -------------------------------------------------------------------------------- */
 
-/* Its messages leave meanwhile, which needs progress where that is the first message to a process. */
+/* Its messages leave meanwhile, which needs progress where that is the first message to a
+ * process. */
 static void let_others_wait(void)
 {
     int flag;
@@ -79,7 +84,7 @@ static void leave(int is_killed, int waits)
     exit(0);
 }
 
-/* ---- point to point ---------------------------------------------------------------------------------------------- */
+/* ---- point to point -------------------------------------------------------------------------- */
 
 enum { RECV, ISEND_LONG, ISSEND, ANYBODY, BEGUN };
 
@@ -92,7 +97,8 @@ static void begin_messages(void)
     ET_MPI(MPI_Irecv(received[RECV], SMALL, MPI_BYTE, LEAVER, NEVER, comm, &begun[RECV]));
     ET_MPI(MPI_Isend(lengthy, LONG, MPI_BYTE, LEAVER, NEVER, comm, &begun[ISEND_LONG]));
     ET_MPI(MPI_Issend(received[ISSEND], SMALL, MPI_BYTE, LEAVER, NEVER, comm, &begun[ISSEND]));
-    ET_MPI(MPI_Irecv(received[ANYBODY], SMALL, MPI_BYTE, MPI_ANY_SOURCE, ANY, comm, &begun[ANYBODY]));
+    ET_MPI(MPI_Irecv(received[ANYBODY], SMALL, MPI_BYTE, MPI_ANY_SOURCE, ANY, comm,
+                     &begun[ANYBODY]));
 }
 
 static void complete_messages(void)
@@ -100,11 +106,14 @@ static void complete_messages(void)
     MPI_Status status;
 
     check_failed(MPI_Wait(&begun[RECV], MPI_STATUS_IGNORE), "a receive that was posted before");
-    check_not_sent(MPI_Wait(&begun[ISEND_LONG], MPI_STATUS_IGNORE), "a long send that was posted before");
-    check_failed(MPI_Wait(&begun[ISSEND], MPI_STATUS_IGNORE), "a synchronous send that was posted before");
+    check_not_sent(MPI_Wait(&begun[ISEND_LONG], MPI_STATUS_IGNORE),
+                   "a long send that was posted before");
+    check_failed(MPI_Wait(&begun[ISSEND], MPI_STATUS_IGNORE),
+                 "a synchronous send that was posted before");
     ET_MPI(MPI_Send(received[RECV], SMALL, MPI_BYTE, (rank + 1) % LEAVER, ANY, comm));
     ET_MPI(MPI_Wait(&begun[ANYBODY], &status));
-    ET_CHECK(status.MPI_SOURCE == (rank + LEAVER - 1) % LEAVER, "SL4: a message of rank %d", status.MPI_SOURCE);
+    ET_CHECK(status.MPI_SOURCE == (rank + LEAVER - 1) % LEAVER, "SL4: a message of rank %d",
+             status.MPI_SOURCE);
 }
 
 static void check_probes(void)
@@ -127,15 +136,17 @@ static void check_messages(void)
     char small[SMALL];
     int next = (rank + 1) % LEAVER, last = (rank + LEAVER - 1) % LEAVER;
 
-    check_failed(MPI_Recv(small, SMALL, MPI_BYTE, LEAVER, NEVER, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+    check_failed(MPI_Recv(small, SMALL, MPI_BYTE, LEAVER, NEVER, comm, MPI_STATUS_IGNORE),
+                 "MPI_Recv");
     check_not_sent(MPI_Send(lengthy, LONG, MPI_BYTE, LEAVER, NEVER, comm), "a long MPI_Send");
     check_failed(MPI_Ssend(small, SMALL, MPI_BYTE, LEAVER, NEVER, comm), "MPI_Ssend");
     for (int i = 0; i < 200; i++) {
         int class = class_of(MPI_Send(small, SMALL, MPI_BYTE, LEAVER, NEVER, comm));
-        ET_CHECK(class == MPI_SUCCESS || class == MPIX_ERR_PROC_FAILED, "SL4: a short MPI_Send: class %d", class);
+        ET_CHECK(class == MPI_SUCCESS ||
+                 class == MPIX_ERR_PROC_FAILED, "SL4: a short MPI_Send: class %d", class);
     }
-    ET_MPI(MPI_Sendrecv(lengthy, LONG, MPI_BYTE, next, 0, lengthy_too, LONG, MPI_BYTE, last, 0, comm,
-                        MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(lengthy, LONG, MPI_BYTE, next, 0, lengthy_too, LONG, MPI_BYTE, last, 0,
+                        comm, MPI_STATUS_IGNORE));
 }
 
 static void receive_what_was_sent(void)
@@ -143,12 +154,13 @@ static void receive_what_was_sent(void)
     char small[SMALL];
 
     for (int i = rank; i < MESSAGES; i += LEAVER) {
-        ET_MPI(MPI_Recv(small, SMALL, MPI_BYTE, i % 2 ? LEAVER : MPI_ANY_SOURCE, i, comm, MPI_STATUS_IGNORE));
+        ET_MPI(MPI_Recv(small, SMALL, MPI_BYTE, i % 2 ? LEAVER : MPI_ANY_SOURCE, i, comm,
+                        MPI_STATUS_IGNORE));
         et_verify(small, SMALL, LEAVER, i, "a message of a process that has ended");
     }
 }
 
-/* ---- requests of other kinds ------------------------------------------------------------------------------------- */
+/* ---- requests of other kinds ----------------------------------------------------------------- */
 
 /* A process that waits for the last one first finds that the others have ended long ago. */
 static void check_many(void)
@@ -175,7 +187,8 @@ static void check_some(void)
     int indices[2], n;
 
     ET_MPI(MPI_Irecv(small[0], 0, MPI_BYTE, LEAVER, NEVER, comm, &requests[0]));
-    ET_MPI(MPI_Irecv(small[1], SMALL, MPI_BYTE, (rank + LEAVER - 1) % LEAVER, ANY, comm, &requests[1]));
+    ET_MPI(MPI_Irecv(small[1], SMALL, MPI_BYTE, (rank + LEAVER - 1) % LEAVER, ANY, comm,
+                     &requests[1]));
     ET_MPI(MPI_Send(sent, SMALL, MPI_BYTE, (rank + 1) % LEAVER, ANY, comm));
     for (int left = 2; left > 0; left -= n) {
         int error = MPI_Waitsome(2, requests, &n, indices, statuses);
@@ -212,7 +225,8 @@ static void check_others(void)
     check_started(request, "a persistent receive");
     ET_MPI(MPI_Precv_init(parts, 2, SMALL, MPI_INT, LEAVER, NEVER, comm, MPI_INFO_NULL, &request));
     check_started(request, "a partitioned receive");
-    ET_MPI(MPI_Isendrecv(parts, 1, MPI_INT, LEAVER, NEVER, parts + 1, 1, MPI_INT, LEAVER, NEVER, comm, &request));
+    ET_MPI(MPI_Isendrecv(parts, 1, MPI_INT, LEAVER, NEVER, parts + 1, 1, MPI_INT, LEAVER, NEVER,
+                         comm, &request));
     check_failed(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Isendrecv");
     int error = MPI_Neighbor_allgather(parts, 1, MPI_INT, all_parts, 1, MPI_INT, ring);
     if (rank == 0 || rank == LEAVER - 1)
@@ -228,7 +242,7 @@ static void make_ring(void)
     ET_MPI(MPI_Cart_create(comm, 1, &size, &is_round, 0, &ring));
 }
 
-/* ---- collective -------------------------------------------------------------------------------------------------- */
+/* ---- collective ------------------------------------------------------------------------------ */
 
 static int call(enum collective which)
 {
@@ -257,14 +271,16 @@ static int call(enum collective which)
     }
 }
 
-/* Some processes need nothing of the one that has ended in a broadcast of another one, or for a reduction to it.  By
- * flags in shared memory it is notified only that there was an error. */
+/* Some processes need nothing of the one that has ended in a broadcast of another one, or for a
+ * reduction to it.  By flags in shared memory it is notified only that there was an error. */
 static void check_collectives(int first, int end, int by_flags)
 {
     for (int which = first; which < end; which++) {
-        int class = class_of(call(which)), may_succeed = which == BCAST_LONG || which == REDUCE_TO_IT;
+        int class = class_of(call(which)), may_succeed = which == BCAST_LONG ||
+            which == REDUCE_TO_IT;
         ET_CHECK(class == MPIX_ERR_PROC_FAILED || (by_flags && class == MPI_ERR_OTHER) ||
-                 (may_succeed && class == MPI_SUCCESS), "SL4: rank %d, %s: class %d", rank, name_of[which], class);
+                 (may_succeed &&
+                  class == MPI_SUCCESS), "SL4: rank %d, %s: class %d", rank, name_of[which], class);
     }
 }
 
@@ -277,7 +293,7 @@ static void make_communicators(int operations_before)
     }
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void connect_all(int joins)
 {
@@ -341,7 +357,8 @@ int main(int argc, char **argv)
 {
     const char *what = et_argument(argc, argv, "case", "before");
     int operations_before = (int) et_number(argc, argv, "operations", 0);
-    int is_killed = !strcmp(what, "killed"), is_before = !strcmp(what, "before"), is_others = !strcmp(what, "requests");
+    int is_killed = !strcmp(what, "killed"), is_before = !strcmp(what, "before"), is_others =
+        !strcmp(what, "requests");
 
     takes_long_ones = (int) et_number(argc, argv, "network", 0);
     et_options(&argc, &argv);

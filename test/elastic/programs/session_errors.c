@@ -1,7 +1,8 @@
 /*
- * SR1, SR4, SR7, SR8, SO6, SO8, SA2, SA3, SE1, SN2, SN4, SI4, SW1: who may answer a change, and how often; what all
- * processes agree on.  Run by 3 processes; --case
- *   changes  two additions of two processes: the first one is declined, the second taken by whoever is quickest
+ * SR1, SR4, SR7, SR8, SO6, SO8, SA2, SA3, SE1, SN2, SN4, SI4, SW1: who may answer a change, and how
+ * often; what all processes agree on.  Run by 3 processes; --case
+ *   changes  two additions of two processes: the first one is declined, the second taken by whoever
+ *            is quickest
  *   leaves   rank 2 is to leave, and knows it
  *   adapt    MPI_Init_adapt in a job that changes through process sets
  *   other    the same, where only another process has stated so
@@ -37,8 +38,8 @@ static void check_arguments(void)
     check_wrong_tags(-1);
 }
 
-/* SN4: it can be read and worked with, but it is not agreed on.  A set that was made of it gives a group if nobody
- * ends meanwhile. */
+/* SN4: it can be read and worked with, but it is not agreed on.  A set that was made of it gives a
+ * group if nobody ends meanwhile. */
 static void check_all(int least, int nobody_ends)
 {
     MPI_Group group;
@@ -149,7 +150,8 @@ static void check_members(const char *set)
     ET_MPI(MPI_Group_from_session_pset(session, set, &group));
     ET_MPI(MPI_Group_rank(group, &position));
     ET_MPI(MPI_Group_free(&group));
-    ET_CHECK(uids[position] == own, "SA3: uid %d at position %d of %s", uids[position], position, set);
+    ET_CHECK(uids[position] == own, "SA3: uid %d at position %d of %s", uids[position], position,
+             set);
     ET_MPI(MPI_Barrier(all));   /* who ends ends the set */
     ET_MPI(MPI_Comm_free(&all));
 }
@@ -192,7 +194,8 @@ static int is_to_leave(void)
 {
     pset_name value;
 
-    ET_CHECK(session_value("mpidynres_pending_shutdown", value), "SI4: no mpidynres_pending_shutdown");
+    ET_CHECK(session_value("mpidynres_pending_shutdown", value),
+             "SI4: no mpidynres_pending_shutdown");
     return !strcmp(value, "yes");
 }
 
@@ -251,7 +254,8 @@ static void case_full(void)
         ET_CHECK(++count <= SETS_MAX, "SO9: %d sets", count);
         strcpy(last, made);
         n = 1;
-        error = MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &world, 1, MPI_INFO_NULL, &made, &n);
+        error =
+            MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &world, 1, MPI_INFO_NULL, &made, &n);
     }
     if (rank > 0) {
         ET_MPI(MPI_Barrier(comm));

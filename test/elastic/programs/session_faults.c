@@ -1,11 +1,13 @@
 /*
- * SL1-SL4, SF1, SF3: processes that end while others go on, in a job that changes through process sets.  Started by 4
- * processes, of which rank 0 prints PASS; --case
+ * SL1-SL4, SF1, SF3: processes that end while others go on, in a job that changes through process
+ * sets.  Started by 4 processes, of which rank 0 prints PASS; --case
  *   ends     rank 3 sends, finalises and exits with code 5; all that it has sent is received later
- *   notified rank 0 is notified of a change and ends; rank 1 is notified of the same, accepts it, and prints PASS
+ *   notified rank 0 is notified of a change and ends; rank 1 is notified of the same, accepts it,
+ *       and prints PASS
  *   killed   rank 3 is to leave, which has been accepted, and dies of a signal
  *   exits    the same, and it exits without finalising
- *   unheard  as killed; rank 0 prints LEAVER PID and NOTIFIED, and accepts when there is a file "accept"
+ *   unheard  as killed; rank 0 prints LEAVER PID and NOTIFIED, and accepts when there is a file
+ *            "accept"
  *   mute     the same, as exits
  *   late     the same, and it ends when it has been reported that it does not
  *   dies     rank 3 dies of a signal although nobody has accepted anything: the job ends
@@ -28,7 +30,8 @@ static void finish(void)
     exit(0);
 }
 
-/* SL2, SL4: everybody can see who has ended, the sets stay listed, and a communicator can be freed. */
+/* SL2, SL4: everybody can see who has ended, the sets stay listed, and a communicator can be
+ * freed. */
 static void check_without(const char *ended, const char *rest)
 {
     MPI_Info psets;
@@ -38,7 +41,8 @@ static void check_without(const char *ended, const char *rest)
 
     await_state(ended, "ended");
     ET_MPI(MPIX_Session_get_psets(session, MPI_INFO_NULL, &psets));
-    ET_CHECK(value_of(psets, "mpi://WORLD", value) && atoi(value) == 4, "SL2: the world is not listed");
+    ET_CHECK(value_of(psets, "mpi://WORLD", value) &&
+             atoi(value) == 4, "SL2: the world is not listed");
     ET_MPI(MPI_Info_free(&psets));
     ET_ERROR(MPI_Group_from_session_pset(session, ended, &group), MPI_ERR_PROC_ABORTED, ended);
     ET_MPI(MPI_Comm_free(&comm));
@@ -123,8 +127,9 @@ static void case_notified(void)
     }
     ET_MPI(MPI_Recv(&first, sizeof(first), MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE));
     change = await_change(NULL);
-    ET_CHECK(change.type == first.type && change.tag == first.tag && !strcmp(change.delta, first.delta),
-             "SF1: type %d, delta %s, tag %d", change.type, change.delta, change.tag);
+    ET_CHECK(change.type == first.type && change.tag == first.tag &&
+             !strcmp(change.delta, first.delta), "SF1: type %d, delta %s, tag %d", change.type,
+             change.delta, change.tag);
     ET_ERROR(MPIX_Session_rc_accept(session, change.tag + 1, MPI_INFO_NULL), MPI_ERR_ARG, "tag");
     set_after("mpi://SELF", &change, whole);
     accept_change(&change, "app_set", whole);

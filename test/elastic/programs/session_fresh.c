@@ -1,8 +1,8 @@
 /*
- * SA1: a name that all processes request at once is one question of each proxy; the test counts them.  Rank 0
- * makes --sets N sets and prints their names (--epochs N: takes so many additions and prints the names of the new main
- * sets); then all read them, at the same time.  Rank 0 prints READY before and LOOKED after that, and goes on when the
- * files `go` and `end` are there.
+ * SA1: a name that all processes request at once is one question of each proxy; the test counts
+ * them.  Rank 0 makes --sets N sets and prints their names (--epochs N: takes so many additions and
+ * prints the names of the new main sets); then all read them, at the same time.  Rank 0 prints
+ * READY before and LOOKED after that, and goes on when the files `go` and `end` are there.
  */
 
 #include "session_changes.h"
@@ -89,7 +89,8 @@ static void grow(pset_name set)
 
 int main(int argc, char **argv)
 {
-    int sets = (int) et_number(argc, argv, "sets", 0), epochs = (int) et_number(argc, argv, "epochs", 0), epoch = 0;
+    int sets = (int) et_number(argc, argv, "sets", 0), epochs =
+        (int) et_number(argc, argv, "epochs", 0), epoch = 0;
     pset_name set, delta, tag;
 
     open_session();

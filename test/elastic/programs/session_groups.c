@@ -1,8 +1,8 @@
 /*
- * SX5 (SI8), SX6: communicators from any group, in any order, in any state of the world model: --state `none` (never a
- * world), `later` (the world comes when there are communicators already, which live on), `open` (within MPI_Init …
- * MPI_Finalize) and `ended`.  Intercommunicators from any two disjoint groups; what is wrong is refused.  Needs 4
- * processes or more.
+ * SX5 (SI8), SX6: communicators from any group, in any order, in any state of the world model:
+ * --state `none` (never a world), `later` (the world comes when there are communicators already,
+ * which live on), `open` (within MPI_Init … MPI_Finalize) and `ended`.  Intercommunicators from any
+ * two disjoint groups; what is wrong is refused.  Needs 4 processes or more.
  */
 
 #include "elastic_test.h"
@@ -31,7 +31,8 @@ static MPI_Comm make(int n, const int *ranks, const char *tag)
         ET_MPI(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
         ET_MPI(MPI_Comm_rank(comm, &got));
         ET_MPI(MPI_Comm_size(comm, &members));
-        ET_CHECK(got == me && members == n, "%s: rank %d of %d, expected %d of %d", tag, got, members, me, n);
+        ET_CHECK(got == me &&
+                 members == n, "%s: rank %d of %d, expected %d of %d", tag, got, members, me, n);
     }
     ET_MPI(MPI_Group_free(&group));
     return comm;
@@ -50,8 +51,8 @@ static void use(MPI_Comm comm, const char *what)
     ET_MPI(MPI_Comm_rank(comm, &me));
     ET_MPI(MPI_Comm_size(comm, &n));
     et_fill(large, sizeof(large), me, 7);
-    ET_MPI(MPI_Sendrecv(large, sizeof(large), MPI_BYTE, (me + 1) % n, 7, back, sizeof(back), MPI_BYTE,
-                        (me + n - 1) % n, 7, comm, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(large, sizeof(large), MPI_BYTE, (me + 1) % n, 7, back, sizeof(back),
+                        MPI_BYTE, (me + n - 1) % n, 7, comm, MPI_STATUS_IGNORE));
     et_verify(back, sizeof(back), (me + n - 1) % n, 7, what);
     ET_MPI(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &value, &win));
     *value = 0;
@@ -76,7 +77,8 @@ static void intercomms(void)
 
     if (rank < 4) {
         int in_left = rank % 2 == 0;
-        ET_MPI(MPI_Intercomm_create_from_groups(in_left ? left : right, 1, in_left ? right : left, 1, "inter",
+        ET_MPI(MPI_Intercomm_create_from_groups(in_left ? left : right, 1, in_left ? right : left,
+                                                1, "inter",
                                                 MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter));
         et_exercise_inter(inter, in_left, "from groups");
         ET_MPI(MPI_Comm_free(&inter));
@@ -97,9 +99,10 @@ static void refused(void)
     ET_ERROR(MPI_Comm_create_from_group(group, "outsider", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
              MPI_ERR_GROUP, NULL);
     ET_CHECK(comm == MPI_COMM_NULL, "a communicator was made all the same");
-    ET_ERROR(MPI_Comm_create_from_group(everybody, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_ERR_ARG,
-             NULL);
-    ET_MPI(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "nobody", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    ET_ERROR(MPI_Comm_create_from_group(everybody, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+             MPI_ERR_ARG, NULL);
+    ET_MPI(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "nobody", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                      &comm));
     ET_CHECK(comm == MPI_COMM_NULL, "a communicator of nobody");
     ET_MPI(MPI_Group_free(&group));
 }

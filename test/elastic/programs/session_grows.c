@@ -1,8 +1,9 @@
 /*
- * SR1, SR3, SR4, SR7, SR9, SR11, SJ1, SJ2, SI5, SI8, SL1: a program with sessions only that grows and shrinks through
- * process sets.  The first process of its set requests changes and notifies the others, who follow with a new set and
- * communicator; whoever is to leave ends.  --epochs N changes; --size S at the end.  --world 1, SW3: after MPI_Init,
- * whose MPI_COMM_WORLD is the start group for ever; --world 2: MPI_Init comes after the first session.
+ * SR1, SR3, SR4, SR7, SR9, SR11, SJ1, SJ2, SI5, SI8, SL1: a program with sessions only that grows
+ * and shrinks through process sets.  The first process of its set requests changes and notifies the
+ * others, who follow with a new set and communicator; whoever is to leave ends.  --epochs N
+ * changes; --size S at the end.  --world 1, SW3: after MPI_Init, whose MPI_COMM_WORLD is the start
+ * group for ever; --world 2: MPI_Init comes after the first session.
  */
 
 #include "session_changes.h"
@@ -12,8 +13,8 @@ struct news {
     pset_name delta, set;
 };
 
-/* SJ2: a joining process is notified of its delta in three ways.  The set that this process belongs to; returns the
- * epoch in which it starts. */
+/* SJ2: a joining process is notified of its delta in three ways.  The set that this process belongs
+ * to; returns the epoch in which it starts. */
 static int find_set(pset_name set)
 {
     MPI_Info info;
@@ -23,7 +24,8 @@ static int find_set(pset_name set)
 
     ET_CHECK(!strncmp(delta, expected, strlen(expected)), "SI5: %s", delta);
     ET_MPI(MPI_Session_get_pset_info(session, "mpi://WORLD", &info));
-    ET_CHECK(value_of(info, "mpi_dyn", value) && dynamic == !strcmp(value, "True"), "mpi_dyn is %s", value);
+    ET_CHECK(value_of(info, "mpi_dyn", value) &&
+             dynamic == !strcmp(value, "True"), "mpi_dyn is %s", value);
     ET_MPI(MPI_Info_free(&info));
     ET_CHECK(session_value("app_set", set) == dynamic, "SR7: the keys of the accept");
     if (!dynamic)
@@ -45,7 +47,8 @@ static struct news take_change(const char *set, int size)
     pset_name value;
     struct change change = await_change(set);
 
-    ET_CHECK(value_of(change.info, "mpix_old_size", value) && atoi(value) == size, "SR11: %s of %d", value, size);
+    ET_CHECK(value_of(change.info, "mpix_old_size", value) &&
+             atoi(value) == size, "SR11: %s of %d", value, size);
     news.leaves = change.type == MPIX_RC_SUB;
     strcpy(news.delta, change.delta);
     set_after(set, &change, news.set);
@@ -84,7 +87,8 @@ static void finish(void)
     if (!world_size)
         return;
     ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    ET_CHECK(size == world_size, "SW3: MPI_COMM_WORLD has %d processes, and had %d", size, world_size);
+    ET_CHECK(size == world_size, "SW3: MPI_COMM_WORLD has %d processes, and had %d", size,
+             world_size);
     ET_MPI(MPI_Finalize());
 }
 

@@ -1,6 +1,6 @@
-! SR2, SR4, SR7, SR8, SR10, SR11, SC6: changes through process sets by "use mpi_f08".  Run by one process with
-! --adapt-range 1:3, which requests all of them itself: a preferred size, that is declined and then accepted, and
-! operations that are done at once.
+! SR2, SR4, SR7, SR8, SR10, SR11, SC6: changes through process sets by "use mpi_f08".  Run by one
+! process with --adapt-range 1:3, which requests all of them itself: a preferred size, that is
+! declined and then accepted, and operations that are done at once.
 program session_grows
   use mpi_f08
   implicit none
@@ -68,7 +68,8 @@ contains
 
     call MPI_Group_from_session_pset(session, set, group, ierror)
     call check(ierror == MPI_SUCCESS, 'group of ' // trim(set))
-    call MPI_Comm_create_from_group(group, trim(set), MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, comm, ierror)
+    call MPI_Comm_create_from_group(group, trim(set), MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, comm, &
+        ierror)
     call MPI_Group_free(group, ierror)
     call MPI_Comm_rank(comm, rank, ierror)
     call MPI_Comm_size(comm, size, ierror)
@@ -88,7 +89,8 @@ contains
        call check(ierror == MPI_SUCCESS, 'test')
     end do
     call MPIX_Session_rc_get(session, set, kind, delta, tag, info, ierror)
-    call check(ierror == MPI_SUCCESS .and. kind == MPIX_RC_ADD .and. delta(1:10) == 'mpix://rc/', 'change')
+    call check(ierror == MPI_SUCCESS .and. kind == MPIX_RC_ADD &
+        .and. delta(1:10) == 'mpix://rc/', 'change')
     call MPI_Info_get(info, 'mpix_new_size', len(value), value, flag, ierror)
     call check(flag .and. value == '2', 'new size')
     call MPI_Info_free(info, ierror)
@@ -128,7 +130,8 @@ contains
     inputs(1) = set
     inputs(2) = delta
     n = 1
-    call MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, inputs, 2, MPI_INFO_NULL, outputs, n, ierror)
+    call MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, inputs, 2, MPI_INFO_NULL, outputs, n, &
+        ierror)
     call check(ierror == MPI_SUCCESS .and. n == 1, 'union')
     call write_next(outputs(1))
     call MPIX_Session_rc_accept(session, tag, MPI_INFO_NULL, ierror)

@@ -1,6 +1,7 @@
 /*
  * SR10: a program states which numbers of processes it can do with.  --case
- *   range    under --adapt-range 1:4: the answer, what is wrong, and a preferred number, which comes true
+ *   range    under --adapt-range 1:4: the answer, what is wrong, and a preferred number, which
+ *            comes true
  *   nobody   without resource manager and range: there is no answer
  */
 
@@ -22,14 +23,17 @@ static void expect(MPI_Info answer, const char *key, const char *expected)
 {
     pset_name value;
 
-    ET_CHECK(answer != MPI_INFO_NULL && value_of(answer, key, value), "SR10: no %s in the answer", key);
+    ET_CHECK(answer != MPI_INFO_NULL &&
+             value_of(answer, key, value), "SR10: no %s in the answer", key);
     ET_CHECK(!strcmp(value, expected), "SR10: %s is %s, not %s", key, value, expected);
 }
 
 static void case_range(void)
 {
-    const char *const limits[] = { "mpix_size_max", "3", "mpi_num_procs_min", "2", "colour", "blue" };
-    const char *const wrong[] = { "mpix_size_min", "some", "mpix_size_max", "-1", "mpix_size_preferred", "7" };
+    const char *const limits[] =
+        { "mpix_size_max", "3", "mpi_num_procs_min", "2", "colour", "blue" };
+    const char *const wrong[] =
+        { "mpix_size_min", "some", "mpix_size_max", "-1", "mpix_size_preferred", "7" };
     pset_name whole;
     MPI_Info answer = hint(wrong, 3);
 
@@ -53,7 +57,8 @@ static void case_range(void)
 
 int main(int argc, char **argv)
 {
-    const char *what = et_argument(argc, argv, "case", "range"), *const none[] = { "mpix_size_max", "2" };
+    const char *what = et_argument(argc, argv, "case", "range"), *const none[] =
+        { "mpix_size_max", "2" };
     pset_name set;
 
     et_options(&argc, &argv);

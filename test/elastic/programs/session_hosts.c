@@ -1,10 +1,10 @@
 /*
- * SI9: what is made of processes that were started apart is an ordinary communicator: hosts, shared memory, one-sided
- * communication, files, topologies, further processes.
+ * SI9: what is made of processes that were started apart is an ordinary communicator: hosts, shared
+ * memory, one-sided communication, files, topologies, further processes.
  *
- * --how join: processes of the launch and those that are added, over process sets; --how spawn: parents and children,
- * merged; --how part: the first two of a launch, that have no world.  --case states what is read; --hosts N: on how
- * many hosts they are (as mpiexec takes them).
+ * --how join: processes of the launch and those that are added, over process sets; --how spawn:
+ * parents and children, merged; --how part: the first two of a launch, that have no world.  --case
+ * states what is read; --hosts N: on how many hosts they are (as mpiexec takes them).
  */
 
 #include "session_changes.h"
@@ -19,7 +19,7 @@ static int is_wanted(const char *name)
     return !strcmp(wanted, "all") || !strcmp(wanted, name);
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------------------------ */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 /* As mpiexec calls it, which is what decides where several hosts are on one machine. */
 static uint64_t host_of_this_process(void)
@@ -54,17 +54,19 @@ static MPI_Comm split_hosts(MPI_Comm comm, long expected)
     ET_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here));
     ET_MPI(MPI_Comm_size(here, &here_size));
     ET_MPI(MPI_Comm_rank(here, &here_rank));
-    ET_CHECK(here_size == n_here && here_rank == n_before, "rank %d of %d on its host, not %d of %d", here_rank,
-             here_size, n_before, n_here);
+    ET_CHECK(here_size == n_here &&
+             here_rank == n_before, "rank %d of %d on its host, not %d of %d", here_rank, here_size,
+             n_before, n_here);
     et_exercise(here, "the processes of a host");
     free(hosts);
     return here;
 }
 
-/* ---- collective operations --------------------------------------------------------------------------------------- */
+/* ---- collective operations ------------------------------------------------------------------- */
 
-/* Around one cell of shared memory (8 kB, 128 bytes of which are upstream's) and two, behind which they go another way,
- * and short ones between; by all roots, whose data may be scattered in memory where those of others are not. */
+/* Around one cell of shared memory (8 kB, 128 bytes of which are upstream's) and two, behind which
+ * they go another way, and short ones between; by all roots, whose data may be scattered in memory
+ * where those of others are not. */
 static void broadcasts(MPI_Comm comm)
 {
     static const int numbers[] = { 2015, 2016, 2017, 1, 2048, 4032, 1, 4033, 4096, 20000 };
@@ -83,7 +85,8 @@ static void broadcasts(MPI_Comm comm)
                 data[k * step] = rank == root ? root * MOST + k : -1;
             ET_MPI(MPI_Bcast(data, step == 2 ? 1 : n, step == 2 ? second : MPI_INT, root, comm));
             for (int k = 0; k < n; k++)
-                ET_CHECK(data[k * step] == root * MOST + k, "%d of %d, by %d: %d", k, n, root, data[k * step]);
+                ET_CHECK(data[k * step] == root * MOST + k, "%d of %d, by %d: %d", k, n, root,
+                         data[k * step]);
             ET_MPI(MPI_Allreduce(&rank, &value, 1, MPI_INT, MPI_MAX, comm));
             ET_CHECK(value == size - 1, "maximum after %d numbers: %d", n, value);
         }
@@ -96,7 +99,8 @@ static void broadcasts(MPI_Comm comm)
 static void collectives(MPI_Comm comm)
 {
     enum { LONG = 50000 };
-    int *data = malloc(LONG * sizeof(*data)), *all = malloc(sizeof(*all) * (size_t) (LONG > size ? LONG : size));
+    int *data = malloc(LONG * sizeof(*data)), *all =
+        malloc(sizeof(*all) * (size_t) (LONG > size ? LONG : size));
     MPI_Comm part;
 
     ET_CHECK(data && all, "no memory");
@@ -106,7 +110,8 @@ static void collectives(MPI_Comm comm)
             for (int i = 0; i < n; i++)
                 data[i] = rank == root ? root + i : -1;
             ET_MPI(MPI_Bcast(data, n, MPI_INT, root, comm));
-            ET_CHECK(data[0] == root && data[n - 1] == root + n - 1, "broadcast of %d: %d", root, data[n - 1]);
+            ET_CHECK(data[0] == root &&
+                     data[n - 1] == root + n - 1, "broadcast of %d: %d", root, data[n - 1]);
             ET_MPI(MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, root, comm));
             ET_CHECK(rank != root || sum == size * (size - 1) / 2, "sum at %d: %d", root, sum);
             ET_MPI(MPI_Gather(&rank, 1, MPI_INT, all, 1, MPI_INT, root, comm));
@@ -117,7 +122,8 @@ static void collectives(MPI_Comm comm)
         for (int i = 0; i < LONG; i++)
             data[i] = rank;
         ET_MPI(MPI_Allreduce(data, all, round % 2 ? LONG : 1, MPI_INT, MPI_MAX, comm));
-        ET_CHECK(all[0] == size - 1 && (round % 2 == 0 || all[LONG - 1] == size - 1), "maximum: %d", all[0]);
+        ET_CHECK(all[0] == size - 1 &&
+                 (round % 2 == 0 || all[LONG - 1] == size - 1), "maximum: %d", all[0]);
         int before = -1;
         ET_MPI(MPI_Exscan(&rank, &before, 1, MPI_INT, MPI_SUM, comm));
         ET_CHECK(rank == 0 || before == rank * (rank - 1) / 2, "exscan: %d", before);
@@ -135,7 +141,7 @@ static void collectives(MPI_Comm comm)
     free(all);
 }
 
-/* ---- windows ---------------------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* Each stores into the memory of all others of its host, who see it. */
 static void shared_memory(MPI_Comm here)
@@ -146,11 +152,13 @@ static void shared_memory(MPI_Comm here)
 
     ET_MPI(MPI_Comm_rank(here, &here_rank));
     ET_MPI(MPI_Comm_size(here, &here_size));
-    ET_MPI(MPI_Win_allocate_shared((MPI_Aint) sizeof(int) * here_size, sizeof(int), MPI_INFO_NULL, here, &own, &win));
+    ET_MPI(MPI_Win_allocate_shared((MPI_Aint) sizeof(int) * here_size, sizeof(int), MPI_INFO_NULL,
+                                   here, &own, &win));
     ET_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
     for (int to = 0; to < here_size; to++) {
         ET_MPI(MPI_Win_shared_query(win, to, &bytes, &unit, &others));
-        ET_CHECK(bytes == (MPI_Aint) sizeof(int) * here_size && unit == sizeof(int), "%ld bytes", (long) bytes);
+        ET_CHECK(bytes == (MPI_Aint) sizeof(int) * here_size &&
+                 unit == sizeof(int), "%ld bytes", (long) bytes);
         others[here_rank] = 100 * here_rank + to;
     }
     ET_MPI(MPI_Win_sync(win));
@@ -172,7 +180,8 @@ static void shared_memory(MPI_Comm here)
     ET_MPI(MPI_Win_free(&win));
 }
 
-/* The target is in no call of MPI while others put into its memory and see it there: by load and store. */
+/* The target is in no call of MPI while others put into its memory and see it there: by load and
+ * store. */
 static void without_target(MPI_Comm here)
 {
     int here_rank, here_size, value, *memory;
@@ -180,7 +189,8 @@ static void without_target(MPI_Comm here)
 
     ET_MPI(MPI_Comm_rank(here, &here_rank));
     ET_MPI(MPI_Comm_size(here, &here_size));
-    ET_MPI(MPI_Win_allocate((MPI_Aint) sizeof(int) * here_size, sizeof(int), MPI_INFO_NULL, here, &memory, &win));
+    ET_MPI(MPI_Win_allocate((MPI_Aint) sizeof(int) * here_size, sizeof(int), MPI_INFO_NULL, here,
+                            &memory, &win));
     memset(memory, 0, sizeof(int) * (size_t) here_size);
     ET_MPI(MPI_Barrier(here));
     ET_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
@@ -189,7 +199,8 @@ static void without_target(MPI_Comm here)
         for (int i = 1; i < here_size; i++) {
             double end = et_seconds() + et.patience_s;
             while (__atomic_load_n(&memory[i], __ATOMIC_ACQUIRE) != i) {
-                ET_CHECK(et_seconds() < end, "nothing comes from %d while this process calls nothing", i);
+                ET_CHECK(et_seconds() < end,
+                         "nothing comes from %d while this process calls nothing", i);
                 et_sleep_ms(0.1);
             }
         }
@@ -214,7 +225,8 @@ static void windows(MPI_Comm comm)
     for (int kind = 0; kind < 3; kind++) {
         memory = own;
         if (kind == 0) {
-            ET_MPI(MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win));
+            ET_MPI(MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory,
+                                    &win));
         } else if (kind == 1) {
             ET_MPI(MPI_Win_create(own, sizeof(own), sizeof(int), MPI_INFO_NULL, comm, &win));
         } else {
@@ -230,7 +242,8 @@ static void windows(MPI_Comm comm)
         MPI_Aint unit = kind == 2 ? sizeof(int) : 1;
         memory[0] = memory[1] = 0;
         ET_MPI(MPI_Win_fence(0, win));
-        ET_MPI(MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, at[(rank + 1) % size] + unit, 1, MPI_INT, win));
+        ET_MPI(MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, at[(rank + 1) % size] + unit, 1,
+                       MPI_INT, win));
         ET_MPI(MPI_Win_fence(0, win));
         ET_CHECK(memory[1] == (rank + size - 1) % size, "window %d: put %d", kind, memory[1]);
         for (int i = 0; i < TIMES; i++) {
@@ -253,7 +266,7 @@ static void windows(MPI_Comm comm)
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void files(MPI_Comm comm)
 {
@@ -267,12 +280,14 @@ static void files(MPI_Comm comm)
     if (rank == 0)
         snprintf(name, sizeof(name), "%s/session_hosts.data", folder ? folder : "/tmp");
     ET_MPI(MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, comm));
-    ET_MPI(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+    ET_MPI(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                         MPI_INFO_NULL, &file));
     ET_MPI(MPI_Type_vector(BLOCK, 1, size, MPI_INT, &every));
     ET_MPI(MPI_Type_commit(&every));
     for (int i = 0; i < BLOCK; i++)
         data[i] = i * size + rank;
-    ET_MPI(MPI_File_set_view(file, rank * (MPI_Offset) sizeof(int), MPI_INT, every, "native", MPI_INFO_NULL));
+    ET_MPI(MPI_File_set_view(file, rank * (MPI_Offset) sizeof(int), MPI_INT, every, "native",
+                             MPI_INFO_NULL));
     ET_MPI(MPI_File_write_all(file, data, BLOCK, MPI_INT, MPI_STATUS_IGNORE));
     ET_MPI(MPI_File_sync(file));
     ET_MPI(MPI_Barrier(comm));
@@ -290,11 +305,12 @@ static void files(MPI_Comm comm)
     ET_MPI(MPI_File_close(&file));
 }
 
-/* ---- topologies ------------------------------------------------------------------------------------------------- */
+/* ---- topologies ------------------------------------------------------------------------------ */
 
 static void topologies(MPI_Comm comm)
 {
-    int dims[2] = { 0, 0 }, periods[2] = { 1, 1 }, before, after, got[2] = { -1, -1 }, neighbours[2];
+    int dims[2] = { 0, 0 }, periods[2] = { 1, 1 }, before, after, got[2] =
+        { -1, -1 }, neighbours[2];
     MPI_Comm grid, row, ring;
 
     ET_MPI(MPI_Dims_create(size, 2, dims));
@@ -303,24 +319,27 @@ static void topologies(MPI_Comm comm)
     ET_MPI(MPI_Comm_rank(grid, &grid_rank));
     ET_MPI(MPI_Cart_coords(grid, grid_rank, 2, coords));
     ET_MPI(MPI_Cart_shift(grid, 0, 1, &before, &after));
-    ET_MPI(MPI_Sendrecv(coords, 2, MPI_INT, after, 0, got, 2, MPI_INT, before, 0, grid, MPI_STATUS_IGNORE));
-    ET_CHECK(got[0] == (coords[0] + dims[0] - 1) % dims[0] && got[1] == coords[1], "from (%d,%d)", got[0], got[1]);
+    ET_MPI(MPI_Sendrecv(coords, 2, MPI_INT, after, 0, got, 2, MPI_INT, before, 0, grid,
+                        MPI_STATUS_IGNORE));
+    ET_CHECK(got[0] == (coords[0] + dims[0] - 1) % dims[0] && got[1] == coords[1], "from (%d,%d)",
+             got[0], got[1]);
     ET_MPI(MPI_Cart_sub(grid, (int[]) { 0, 1 }, &row));
     ET_MPI(MPI_Comm_size(row, &row_size));
     ET_CHECK(row_size == dims[1], "%d in a row of %d", row_size, dims[1]);
     et_exercise(row, "a row");
     neighbours[0] = (rank + size - 1) % size;
     neighbours[1] = (rank + 1) % size;
-    ET_MPI(MPI_Dist_graph_create_adjacent(comm, 2, neighbours, MPI_UNWEIGHTED, 2, neighbours, MPI_UNWEIGHTED,
-                                          MPI_INFO_NULL, 0, &ring));
+    ET_MPI(MPI_Dist_graph_create_adjacent(comm, 2, neighbours, MPI_UNWEIGHTED, 2, neighbours,
+                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring));
     ET_MPI(MPI_Neighbor_allgather(&rank, 1, MPI_INT, got, 1, MPI_INT, ring));
-    ET_CHECK(got[0] == neighbours[0] && got[1] == neighbours[1], "neighbours %d and %d", got[0], got[1]);
+    ET_CHECK(got[0] == neighbours[0] &&
+             got[1] == neighbours[1], "neighbours %d and %d", got[0], got[1]);
     ET_MPI(MPI_Comm_free(&ring));
     ET_MPI(MPI_Comm_free(&row));
     ET_MPI(MPI_Comm_free(&grid));
 }
 
-/* ---- intercommunicators ------------------------------------------------------------------------------------------ */
+/* ---- intercommunicators ---------------------------------------------------------------------- */
 
 static void intercommunicators(MPI_Comm comm)
 {
@@ -344,7 +363,7 @@ static void intercommunicators(MPI_Comm comm)
     ET_MPI(MPI_Comm_free(&half));
 }
 
-/* ---- further processes ------------------------------------------------------------------------------------------- */
+/* ---- further processes ----------------------------------------------------------------------- */
 
 static char **own_argv;
 
@@ -371,11 +390,13 @@ static void spawns(MPI_Comm comm)
     MPI_Comm children, merged;
     int errors[SPAWNED], old_rank = rank, old_size = size;
 
-    ET_MPI(MPI_Comm_spawn(own_argv[0], arguments, SPAWNED, MPI_INFO_NULL, 0, comm, &children, errors));
+    ET_MPI(MPI_Comm_spawn(own_argv[0], arguments, SPAWNED, MPI_INFO_NULL, 0, comm, &children,
+                          errors));
     ET_MPI(MPI_Intercomm_merge(children, 0, &merged));
     ET_MPI(MPI_Comm_rank(merged, &rank));
     ET_MPI(MPI_Comm_size(merged, &size));
-    ET_CHECK(rank == old_rank && size == old_size + SPAWNED, "rank %d of %d with children", rank, size);
+    ET_CHECK(rank == old_rank &&
+             size == old_size + SPAWNED, "rank %d of %d with children", rank, size);
     collectives(merged);
     ET_MPI(MPI_Comm_free(&merged));
     ET_MPI(MPI_Comm_disconnect(&children));
@@ -383,7 +404,7 @@ static void spawns(MPI_Comm comm)
     size = old_size;
 }
 
-/* ---- who they are ------------------------------------------------------------------------------------------------ */
+/* ---- who they are ---------------------------------------------------------------------------- */
 
 static void check(MPI_Comm comm, long n_hosts)
 {
@@ -420,8 +441,8 @@ static void window_of_group(const char *set, long n_hosts)
     if (n_hosts > 1)
         return;
     ET_MPI(MPI_Group_from_session_pset(session, set, &group));
-    ET_MPI(MPIX_Win_allocate_shared_from_group(group, "shared", sizeof(int), sizeof(int), MPI_INFO_NULL,
-                                               MPI_ERRORS_RETURN, &memory, &win));
+    ET_MPI(MPIX_Win_allocate_shared_from_group(group, "shared", sizeof(int), sizeof(int),
+                                               MPI_INFO_NULL, MPI_ERRORS_RETURN, &memory, &win));
     ET_MPI(MPI_Group_free(&group));
     *memory = rank;
     ET_MPI(MPI_Win_fence(0, win));
@@ -489,7 +510,8 @@ static void by_spawn(int argc, char **argv, long n_hosts)
     ET_MPI(MPI_Comm_get_parent(&parent));
     inter = parent;
     if (parent == MPI_COMM_NULL)
-        ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, SPAWNED, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, errors));
+        ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, SPAWNED, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                              errors));
     ET_MPI(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged));
     check(merged, n_hosts);
     ET_MPI(MPI_Comm_free(&merged));

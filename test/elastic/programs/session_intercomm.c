@@ -1,7 +1,8 @@
 /*
- * SX6, SI8, SI9: an intercommunicator between processes of the launch and processes that were added, with leaders that
- * are not the first ones, and two of them with the same tag, one after the other.  --ends 1: one of those that were
- * added ends instead, and all others are notified so.  Run by 2 processes, to which 2 are added.
+ * SX6, SI8, SI9: an intercommunicator between processes of the launch and processes that were
+ * added, with leaders that are not the first ones, and two of them with the same tag, one after the
+ * other.  --ends 1: one of those that were added ends instead, and all others are notified so.  Run
+ * by 2 processes, to which 2 are added.
  */
 
 #include "session_changes.h"
@@ -34,7 +35,8 @@ static int find_sets(MPI_Comm launch, pset_name mine, pset_name others)
     return 0;
 }
 
-static int try_intercomm(const char *mine, const char *others, int joining_rank, MPI_Comm * intercomm)
+static int try_intercomm(const char *mine, const char *others, int joining_rank,
+                         MPI_Comm * intercomm)
 {
     MPI_Group local, remote;
 
@@ -45,8 +47,9 @@ static int try_intercomm(const char *mine, const char *others, int joining_rank,
     if (error != MPI_SUCCESS)
         return error;           /* one of them has ended */
     /* the last process of the launch and the first of the others lead */
-    error = MPI_Intercomm_create_from_groups(local, joining_rank ? 0 : 1, remote, joining_rank ? 1 : 0, "both",
-                                                 MPI_INFO_NULL, MPI_ERRORS_RETURN, intercomm);
+    error =
+        MPI_Intercomm_create_from_groups(local, joining_rank ? 0 : 1, remote, joining_rank ? 1 : 0,
+                                         "both", MPI_INFO_NULL, MPI_ERRORS_RETURN, intercomm);
     ET_MPI(MPI_Group_free(&local));
     ET_MPI(MPI_Group_free(&remote));
     return error;
@@ -63,7 +66,8 @@ static void use(MPI_Comm intercomm, int joining_rank)
     ET_MPI(MPI_Comm_remote_size(intercomm, &remote));
     ET_CHECK(size == 2 && remote == 2, "%d and %d processes", size, remote);
     int mine = 10 * joining_rank + rank;
-    ET_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, rank, 0, &got, 1, MPI_INT, rank, 0, intercomm, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, rank, 0, &got, 1, MPI_INT, rank, 0, intercomm,
+                        MPI_STATUS_IGNORE));
     ET_CHECK(got == 10 * !joining_rank + rank, "process %d is %d", rank, got);
     ET_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, intercomm));
     ET_CHECK(sum == (joining_rank ? 1 : 21), "the sum of the others is %d", sum);

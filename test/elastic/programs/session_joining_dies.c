@@ -1,13 +1,14 @@
 /*
- * SF2, SR3: a joining process dies, at each step of the addition that has started it.  Run by 2 processes, of which
- * rank 0 requests; the first addition brings the uids 2 and 3, of which --stage
+ * SF2, SR3: a joining process dies, at each step of the addition that has started it.  Run by 2
+ * processes, of which rank 0 requests; the first addition brings the uids 2 and 3, of which --stage
  *   launching  3 dies before its session
  *   joining    2 waits in MPI_Session_init, and 3 does not come there
  *   offered    both wait
  *   notified   rank 0 has been notified
  *   taken      and has accepted, and 3 has not returned from MPI_Session_init
  *   rendezvous and the others wait for 3 in MPI_Comm_create_from_group
- * The harness kills, and makes the files that are awaited here.  Then another addition comes, and all is well.
+ * The harness kills, and makes the files that are awaited here.  Then another addition comes, and
+ * all is well.
  */
 
 #include "session_changes.h"

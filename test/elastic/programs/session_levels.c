@@ -1,6 +1,7 @@
 /*
- * SX3, SX11: a session for one thread (MPI_THREAD_SINGLE) is alone in its process; then the same thread opens one for
- * several, or calls MPI_Init_thread, and several threads communicate at once.  Run by 2 processes.
+ * SX3, SX11: a session for one thread (MPI_THREAD_SINGLE) is alone in its process; then the same
+ * thread opens one for several, or calls MPI_Init_thread, and several threads communicate at once.
+ * Run by 2 processes.
  */
 
 #include "elastic_test.h"
@@ -55,7 +56,8 @@ static void *talk(void *state)
 
     for (int i = 0; i < MESSAGES; i++) {
         int got = -1;
-        ET_MPI(MPI_Sendrecv(&i, 1, MPI_INT, 1 - rank, 0, &got, 1, MPI_INT, 1 - rank, 0, comm, MPI_STATUS_IGNORE));
+        ET_MPI(MPI_Sendrecv(&i, 1, MPI_INT, 1 - rank, 0, &got, 1, MPI_INT, 1 - rank, 0, comm,
+                            MPI_STATUS_IGNORE));
         ET_CHECK(got == i, "message %d is %d", i, got);
     }
     return NULL;

@@ -1,7 +1,7 @@
 /*
- * SR2: as long as there is no change, searching for one is local: no question is queried, however often a process
- * polls, and whoever only polls receives what others send.  A name that is no set's is an error (SE1).  Run by 2
- * processes.
+ * SR2: as long as there is no change, searching for one is local: no question is queried, however
+ * often a process polls, and whoever only polls receives what others send.  A name that is no set's
+ * is an error (SE1).  Run by 2 processes.
  */
 
 #ifndef _GNU_SOURCE

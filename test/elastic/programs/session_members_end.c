@@ -1,7 +1,8 @@
 /*
- * SO4, SI2, SI6, SI7, SD2: rank 2 ends while the others wait for data of sets that hold it.  They are notified so, the
- * sets are ended for everybody and stay listed, and the algebra goes on.  --threads 1: many threads of each process
- * wait and another one writes (ST1).  Run by 3 processes without a world.
+ * SO4, SI2, SI6, SI7, SD2: rank 2 ends while the others wait for data of sets that hold it.  They
+ * are notified so, the sets are ended for everybody and stay listed, and the algebra goes on.
+ * --threads 1: many threads of each process wait and another one writes (ST1).  Run by 3 processes
+ * without a world.
  */
 
 #include "elastic_test.h"
@@ -72,7 +73,8 @@ static void check_ended(const char *set)
     ET_CHECK(flag && atoi(value) == 3, "SI2: %s is not listed", set);
     ET_MPI(MPI_Info_free(&info));
 
-    ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_DIFFERENCE, operands, 2, MPI_INFO_NULL, &rest, &n));
+    ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_DIFFERENCE, operands, 2, MPI_INFO_NULL, &rest,
+                                &n));
     ET_MPI(MPI_Group_from_session_pset(session, rest, &group));
     ET_MPI(MPI_Group_size(group, &size));
     ET_CHECK(size == 2, "SO4: %d processes are left", size);
@@ -162,7 +164,8 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Group_free(&world));
         make_set("app://ready", "mpi://SELF");
     }
-    ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", "app://all", &never, 1, 1, &late, &request));
+    ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", "app://all", &never, 1, 1, &late,
+                                       &request));
     ET_ERROR(get_alone("app://all", never, 1, &data), MPI_ERR_PROC_ABORTED, "app://all");
     ET_CHECK(data == MPI_INFO_NULL, "there is data");
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

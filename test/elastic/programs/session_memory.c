@@ -1,7 +1,7 @@
 /*
- * Costs of changes: the process that stays over many changes, each of which adds or removes one process, keeps no more
- * than 128 bytes for each process that has been added, and nothing else.  --changes N; what the first half of them
- * needed is not counted.
+ * Costs of changes: the process that stays over many changes, each of which adds or removes one
+ * process, keeps no more than 128 bytes for each process that has been added, and nothing else.
+ * --changes N; what the first half of them needed is not counted.
  */
 
 #include "session_changes.h"
@@ -10,8 +10,8 @@
 
 enum {
     BYTES_EACH = 128,
-    BYTES_AT_ONCE = 2048,       /* libfabric takes space for 16 addresses at a time, of 113 bytes each */
-    SETTLE_S = 10
+    /* libfabric takes space for 16 addresses at a time, of 113 bytes each */
+    BYTES_AT_ONCE = 2048, SETTLE_S = 10
 };
 
 struct news {
@@ -62,8 +62,10 @@ static struct usage measure_settled(MPI_Comm comm, struct usage first, int added
 
 static void check_growth(struct usage first, struct usage last, int added)
 {
-    ET_CHECK(last.descriptors <= first.descriptors, "%ld descriptors, then %ld", first.descriptors, last.descriptors);
-    ET_CHECK(last.mappings <= first.mappings + 2, "%ld mappings, then %ld", first.mappings, last.mappings);
+    ET_CHECK(last.descriptors <= first.descriptors, "%ld descriptors, then %ld", first.descriptors,
+             last.descriptors);
+    ET_CHECK(last.mappings <= first.mappings + 2, "%ld mappings, then %ld", first.mappings,
+             last.mappings);
     ET_CHECK(last.threads <= first.threads, "%ld threads, then %ld", first.threads, last.threads);
     ET_CHECK(last.heap <= heap_most(first, added),
              "%ld bytes, then %ld: %ld for each of %d processes",

@@ -1,7 +1,8 @@
 /*
- * The model of sets in a program that draws its steps, apart from MPI: members, their order, and which of them have
- * ended.  All processes have the same model, byte for byte, and hand it on to those that join: what is not used in it
- * is 0.  The results of MPI are compared with it: SA1, SA3, SI3, SI6, SI7, SL2, SO4.
+ * The model of sets in a program that draws its steps, apart from MPI: members, their order, and
+ * which of them have ended.  All processes have the same model, byte for byte, and hand it on to
+ * those that join: what is not used in it is 0.  The results of MPI are compared with it: SA1, SA3,
+ * SI3, SI6, SI7, SL2, SO4.
  */
 
 #ifndef SESSION_MODEL_H_INCLUDED
@@ -15,7 +16,8 @@ enum {
     SETS = 16, SAVED = 5, LATE = 16      /* how many are known at a time */
 };
 
-enum life { NEVER, LIVES, LEAVES, GONE };       /* LEAVES: has been requested to, and may have ended */
+/* LEAVES: has been requested to, and may have ended */
+enum life { NEVER, LIVES, LEAVES, GONE };
 
 struct list {                   /* of uids, in the order of a set */
     int n, uids[MEMBERS];
@@ -35,10 +37,12 @@ struct model {
     unsigned random;            /* what all draw */
     int changes, declined;      /* taken or declined, and whether the latest one was declined */
     int made_up;                /* names and tags */
-    pset_name set;              /* of all processes, as the program sees it; one of those that are known */
+    /* of all processes, as the program sees it; one of those that are known */
+    pset_name set;
     int n_sets, n_late;
     struct known sets[SETS];
-    struct list saved[SAVED];     /* members of communicators that are had over changes; 0: there is none */
+    /* members of communicators that are had over changes; 0: there is none */
+    struct list saved[SAVED];
     struct late late[LATE];
     unsigned char life[UIDS];
     short started_by[UIDS];     /* the tag of the change; 0: launched */
@@ -47,7 +51,7 @@ struct model {
 static struct model model;
 static int me;                  /* this process' uid */
 
-/* ---- random numbers ------------------------------------------------------------------------------------------ */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static unsigned own_random;     /* what the others do not know */
 
@@ -68,7 +72,7 @@ static inline void pause_own(void)
     et_sleep_ms(ms[draw_own(7)]);
 }
 
-/* ---- lists: the algebra of MPI's groups ---------------------------------------------------------------------- */
+/* ---- lists: the algebra of MPI's groups ------------------------------------------------------ */
 
 static inline int index_of(const struct list *list, int uid)
 {
@@ -159,7 +163,7 @@ static inline struct list world_of(int uid)
     return result;
 }
 
-/* ---- sets ---------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static inline struct known *find_set(const char *name)
 {
@@ -180,7 +184,8 @@ static inline struct list all(void)
 
 static inline void add_set(const char *name, struct list members)
 {
-    ET_CHECK(model.n_sets < SETS && !find_set(name), "%s is known already, or one of too many", name);
+    ET_CHECK(model.n_sets < SETS &&
+             !find_set(name), "%s is known already, or one of too many", name);
     strcpy(model.sets[model.n_sets].name, name);
     model.sets[model.n_sets++].members = members;
 }
@@ -195,13 +200,15 @@ static inline void drop_set(const char *name)
     model.n_sets--;
 }
 
-/* SO8: the delta of a removal that may not be complete cannot be freed yet, and the set of all is wanted. */
+/* SO8: the delta of a removal that may not be complete cannot be freed yet, and the set of all is
+ * wanted. */
 static inline int can_go(const struct known *set)
 {
-    return strcmp(set->name, model.set) && (strncmp(set->name, "mpix://rc/", 10) || fate_of(&set->members) != LEAVES);
+    return strcmp(set->name, model.set) && (strncmp(set->name, "mpix://rc/", 10) ||
+                                            fate_of(&set->members) != LEAVES);
 }
 
-/* ---- what MPI returns of it ---------------------------------------------------------------------------------- */
+/* ---- what MPI returns of it ------------------------------------------------------------------ */
 
 /* Everybody this process has been in a communicator with, and their uids, for comparing groups. */
 static struct {
@@ -260,10 +267,11 @@ static inline void check_group(const char *name, const struct list *members, MPI
 {
     struct list notified = list_of(group);
 
-    ET_CHECK(notified.n == members->n, "SA3: %s has %d members, not %d", name, notified.n, members->n);
+    ET_CHECK(notified.n == members->n, "SA3: %s has %d members, not %d", name, notified.n,
+             members->n);
     for (int i = 0; i < notified.n; i++)
-        ET_CHECK(notified.uids[i] == members->uids[i], "SA3: uid %d at position %d of %s, not %d", notified.uids[i], i,
-                 name, members->uids[i]);
+        ET_CHECK(notified.uids[i] == members->uids[i], "SA3: uid %d at position %d of %s, not %d",
+                 notified.uids[i], i, name, members->uids[i]);
 }
 
 /* Whether this process is its first that has not ended: 1, 0 or, if nobody knows, -1. */
@@ -281,7 +289,8 @@ static inline int is_primary(const struct list *members)
     return sure ? 1 : -1;
 }
 
-static inline void check_info(const char *name, const struct list *members, MPI_Info info, int has_ended)
+static inline void check_info(const char *name, const struct list *members, MPI_Info info,
+                              int has_ended)
 {
     enum life fate = fate_of(members);
     int primary = is_primary(members);
@@ -290,12 +299,14 @@ static inline void check_info(const char *name, const struct list *members, MPI_
     value_of(info, "mpi_size", value);
     ET_CHECK(atoi(value) == members->n, "SI3: %s has mpi_size %s, not %d", name, value, members->n);
     value_of(info, "mpi_included", value);
-    ET_CHECK(holds(members, me) == !strcmp(value, "True"), "SI3: mpi_included of %s is %s", name, value);
+    ET_CHECK(holds(members, me) == !strcmp(value, "True"), "SI3: mpi_included of %s is %s", name,
+             value);
     value_of(info, "mpi_primary", value);
-    ET_CHECK(primary < 0 || primary == !strcmp(value, "True"), "SI3: mpi_primary of %s is %s", name, value);
+    ET_CHECK(primary < 0 ||
+             primary == !strcmp(value, "True"), "SI3: mpi_primary of %s is %s", name, value);
     value_of(info, "mpix_state", value);
-    ET_CHECK((!strcmp(value, "running") && fate != GONE && !has_ended) || (!strcmp(value, "ended") && fate != LIVES),
-             "SI3: %s is %s", name, value);
+    ET_CHECK((!strcmp(value, "running") && fate != GONE && !has_ended) ||
+             (!strcmp(value, "ended") && fate != LIVES), "SI3: %s is %s", name, value);
 }
 
 /* Every process gets the same of a set, at any time. */
@@ -320,7 +331,8 @@ static inline void check_set(const char *name, const struct list *members)
     check_info(name, members, info, has_ended);
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPIX_Session_pset_exists(session, name, &flag, NULL));
-    ET_CHECK(flag ? fate != GONE && !has_ended : fate != LIVES, "SI6: %s %s", name, flag ? "runs" : "does not run");
+    ET_CHECK(flag ? fate != GONE &&
+             !has_ended : fate != LIVES, "SI6: %s %s", name, flag ? "runs" : "does not run");
     ET_MPI(MPIX_Session_pset_included(session, name, &flag));
     ET_CHECK(flag == holds(members, me), "SI6: %s", name);
 }

@@ -1,6 +1,7 @@
 /*
- * Process sets that programs make: SN3, SN6, SO1-SO3, SO5, SO7, SO8, SI1-SI3, SI5, SI6, SD1-SD3, SE1.  One process
- * makes, moves and frees them, all query.  --world 1: beside MPI_COMM_WORLD.  Run by 4 processes.
+ * Process sets that programs make: SN3, SN6, SO1-SO3, SO5, SO7, SO8, SI1-SI3, SI5, SI6, SD1-SD3,
+ * SE1.  One process makes, moves and frees them, all query.  --world 1: beside MPI_COMM_WORLD.  Run
+ * by 4 processes.
  */
 
 #include "elastic_test.h"
@@ -56,7 +57,8 @@ static void check_members(const char *name, int size, const int *ranks)
     ET_MPI(MPI_Group_translate_ranks(group, size, of_group, world, of_world));
     int mine = 0;
     for (int i = 0; i < size; i++) {
-        ET_CHECK(of_world[i] == ranks[i], "member %d of %s is rank %d, not %d", i, name, of_world[i], ranks[i]);
+        ET_CHECK(of_world[i] == ranks[i], "member %d of %s is rank %d, not %d", i, name,
+                 of_world[i], ranks[i]);
         mine = mine || ranks[i] == rank;
     }
     ET_MPI(MPIX_Session_pset_included(session, name, &included));
@@ -86,7 +88,8 @@ static void use_set(const char *name)
 }
 
 /* By one process, sent to all; the operation's name as in libmpidynres. */
-static void make(int root, int op, const char *const *input, int n, const char *proposed, pset_name name)
+static void make(int root, int op, const char *const *input, int n, const char *proposed,
+                 pset_name name)
 {
     MPI_Info info = proposed ? info_of("mpix_name", proposed) : MPI_INFO_NULL;
     int noutput = 1;
@@ -234,7 +237,8 @@ static void check_moved_and_freed(void)
         ET_MPI(MPIX_Session_pset_free(session, "app://odd"));
         ET_ERROR(MPIX_Session_pset_free(session, "app://odd"), MPI_ERR_ARG, "no process set");
         ET_ERROR(MPIX_Session_pset_free(session, "mpi://WORLD"), MPI_ERR_ARG, NULL);
-        ET_ERROR(MPIX_Session_pset_move(session, "mpix://op/1.1", "mpi://WORLD"), MPI_ERR_ARG, "mpi://WORLD");
+        ET_ERROR(MPIX_Session_pset_move(session, "mpix://op/1.1", "mpi://WORLD"), MPI_ERR_ARG,
+                 "mpi://WORLD");
     }
     ET_MPI(MPI_Barrier(all));
     ET_ERROR(MPI_Group_from_session_pset(session, "app://odd", &group), MPI_ERR_ARG, "app://odd");
@@ -321,10 +325,12 @@ static void return_errors(void)
     int initialized;
 
     ET_MPI(MPI_Initialized(&initialized));
-    ET_MPI(MPI_Comm_set_errhandler(initialized ? MPI_COMM_WORLD : MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_set_errhandler(initialized ? MPI_COMM_WORLD : MPI_COMM_SELF,
+                                   MPI_ERRORS_RETURN));
 }
 
-static MPI_Request iget(const char *coll, const char *set, const char *key, int wait, MPI_Info * data)
+static MPI_Request iget(const char *coll, const char *set, const char *key, int wait,
+                        MPI_Info * data)
 {
     MPI_Request request;
 
@@ -332,7 +338,8 @@ static MPI_Request iget(const char *coll, const char *set, const char *key, int 
     return request;
 }
 
-/* SD2, while the program goes on: in the rounds of the blocking call, and completed in any order. */
+/* SD2, while the program goes on: in the rounds of the blocking call, and completed in any
+ * order. */
 static void check_requests(const char *set)
 {
     MPI_Info early, late, much[REQUESTS + 1];
@@ -358,14 +365,16 @@ static void check_requests(const char *set)
     for (int i = 0; i < REQUESTS; i++)
         requests[i] = iget("mpi://SELF", set, rank == 0 ? "the last" : "colour", 1, &much[i]);
     if (rank == 0) {
-        ET_ERROR(MPIX_Session_iget_pset_data(session, "mpi://SELF", set, &key, 1, 1, &late, &requests[REQUESTS]),
+        ET_ERROR(MPIX_Session_iget_pset_data(session, "mpi://SELF", set, &key, 1, 1, &late,
+                                             &requests[REQUESTS]),
                  MPI_ERR_NO_MEM, "requests");
         put(set, "the last", "here");
     }
     ET_MPI(MPI_Waitall(REQUESTS, requests, MPI_STATUSES_IGNORE));
     for (int i = 0; i < REQUESTS; i++)
         ET_MPI(MPI_Info_free(&much[i]));
-    ET_ERROR(MPIX_Session_iget_pset_data(session, "app://nobody", set, &key, 1, 0, &late, NULL), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Session_iget_pset_data(session, "app://nobody", set, &key, 1, 0, &late, NULL),
+             MPI_ERR_ARG, NULL);
     return_errors();
     requests[0] = iget("mpi://SELF", "app://nobody", "key", 0, &late);
     ET_ERROR(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_ARG, "app://nobody");
@@ -402,26 +411,33 @@ static void check_refused(void)
     MPI_Session closed, copy;
     MPI_Info sizes = info_of("mpi_part_sizes", "3,2"), data = info_of("key", "value");
 
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, unknown, 2, MPI_INFO_NULL, &name, &noutput),
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, unknown, 2, MPI_INFO_NULL, &name,
+                                  &noutput),
              MPI_ERR_ARG, "app://nobody");
     ET_CHECK(!name[0], "SO5: the name is %s", name);
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, unknown, 1, MPI_INFO_NULL, &name, &noutput),
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, unknown, 1, MPI_INFO_NULL, &name,
+                                  &noutput),
              MPI_ERR_ARG, "array holds");
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_ADD, unknown, 1, MPI_INFO_NULL, &name, &noutput),
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_ADD, unknown, 1, MPI_INFO_NULL, &name,
+                                  &noutput),
              MPI_ERR_INFO_NOKEY, "mpi_num_procs_add");
-    ET_ERROR(MPIX_Session_pset_op(session, 11, unknown, 1, MPI_INFO_NULL, &name, &noutput), MPI_ERR_ARG, "11");
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, unknown, 0, MPI_INFO_NULL, &name, &noutput),
+    ET_ERROR(MPIX_Session_pset_op(session, 11, unknown, 1, MPI_INFO_NULL, &name, &noutput),
+             MPI_ERR_ARG, "11");
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, unknown, 0, MPI_INFO_NULL, &name,
+                                  &noutput),
              MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, names, &two), MPI_ERR_ARG, "5");
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, &name, &noutput), MPI_ERR_ARG,
-             "array holds");
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, names, &two),
+             MPI_ERR_ARG, "5");
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, &name, &noutput),
+             MPI_ERR_ARG, "array holds");
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, data, &name, &noutput),
              MPI_ERR_INFO_NOKEY, "mpi_part_sizes");
     ET_MPI(MPI_Info_set(sizes, "mpi_part_sizes", "2,two"));
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, names, &two),
              MPI_ERR_INFO_VALUE, "2,two");
     ET_ERROR(MPIX_Session_set_pset_data(session, "mpi://SELF", data), MPI_ERR_ARG, "no data");
-    ET_ERROR(MPIX_Session_set_pset_data(session, "app://nobody", data), MPI_ERR_ARG, "app://nobody");
+    ET_ERROR(MPIX_Session_set_pset_data(session, "app://nobody", data), MPI_ERR_ARG,
+             "app://nobody");
     ET_ERROR(MPIX_Session_pset_free(session, ""), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_pset_included(session, "app://nobody", &flag), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_pset_included(session, NULL, &flag), MPI_ERR_ARG, NULL);

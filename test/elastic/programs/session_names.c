@@ -1,7 +1,8 @@
 /*
- * SX4 (SN1, SN7, SI1, SI7, SE1): the names of static Sessions, how they are listed, queried and refused.  The sets
- * that mpiexec's --pset names are given as --sets NAME,SIZE,LOW (LOW: lowest rank): those that hold the caller come
- * after the predefined ones.  Run by N processes without a world.
+ * SX4 (SN1, SN7, SI1, SI7, SE1): the names of static Sessions, how they are listed, queried and
+ * refused.  The sets that mpiexec's --pset names are given as --sets NAME,SIZE,LOW (LOW: lowest
+ * rank): those that hold the caller come after the predefined ones.  Run by N processes without a
+ * world.
  */
 
 #include "elastic_test.h"
@@ -74,7 +75,8 @@ static void check_predefined(int size)
     ET_CHECK(!strcmp(value, "True"), "mpi_primary %s", value);
 }
 
-/* NAME,SIZE,LOW: ranks LOW ... LOW+SIZE-1 are in it.  Returns its position in the list if this process is. */
+/* NAME,SIZE,LOW: ranks LOW ... LOW+SIZE-1 are in it.  Returns its position in the list if this
+ * process is. */
 static int check_set(const char *text, int rank, int position)
 {
     char name[MPI_MAX_PSET_NAME_LEN], other[MPI_MAX_PSET_NAME_LEN], value[32];
@@ -128,9 +130,12 @@ int main(int argc, char **argv)
         position += check_set(text, rank, position);
     ET_MPI(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
     ET_CHECK(n == position, "%d sets, expected %d", n, position);
-    ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, NULL), MPI_ERR_ARG, "pset");
-    ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n + 100, &length, NULL), MPI_ERR_ARG, "pset");
-    ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, NULL), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, NULL), MPI_ERR_ARG,
+             "pset");
+    ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n + 100, &length, NULL), MPI_ERR_ARG,
+             "pset");
+    ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, NULL), MPI_ERR_ARG,
+             NULL);
     check_unknown("");
     check_unknown("mpi://WORL");
     check_unknown("mpi://WORLDS");

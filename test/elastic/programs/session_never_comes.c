@@ -1,6 +1,7 @@
 /*
- * SI8: nobody waits for a process that has ended without having come: MPI_ERR_PROC_ABORTED on all that live, in bounded
- * time; and the others can make a communicator with the same tag.  4 processes, of which rank 2 ends; --case
+ * SI8: nobody waits for a process that has ended without having come: MPI_ERR_PROC_ABORTED on all
+ * that live, in bounded time; and the others can make a communicator with the same tag.  4
+ * processes, of which rank 2 ends; --case
  *   never    it has never used MPI, and there has been no world
  *   part     the same, and the group is not that of all processes
  *   later    it has made a communicator with them before
@@ -37,8 +38,9 @@ static int create_between(void)
     MPI_Group sides[2] = { group_of(2, (const int[]) {0, 1}), group_of(2, (const int[]) {2, 3}) };
     MPI_Comm comm = MPI_COMM_NULL;
     int side = rank >= 2;
-    int error = MPI_Intercomm_create_from_groups(sides[side], 0, sides[!side], 0, TAG, MPI_INFO_NULL, MPI_ERRORS_RETURN,
-                                                 &comm);
+    int error =
+        MPI_Intercomm_create_from_groups(sides[side], 0, sides[!side], 0, TAG, MPI_INFO_NULL,
+                                         MPI_ERRORS_RETURN, &comm);
 
     for (int i = 0; i < 2; i++)
         ET_MPI(MPI_Group_free(&sides[i]));
@@ -50,7 +52,8 @@ static void expect_aborted(int error)
     int class;
 
     ET_MPI(MPI_Error_class(error, &class));
-    ET_CHECK(class == MPI_ERR_PROC_ABORTED, "SI8: rank %d: class %d, not MPI_ERR_PROC_ABORTED", rank, class);
+    ET_CHECK(class == MPI_ERR_PROC_ABORTED, "SI8: rank %d: class %d, not MPI_ERR_PROC_ABORTED",
+             rank, class);
 }
 
 /* Ranks are those of the group. */

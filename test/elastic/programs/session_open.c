@@ -1,6 +1,7 @@
 /*
- * SX3 (SI4, SE1): what MPI_Session_init is given is used and returned: keys of the info, the thread level, the error
- * handler, which is called with the session's handle.  SE1: a session that is not open is MPI_ERR_SESSION.
+ * SX3 (SI4, SE1): what MPI_Session_init is given is used and returned: keys of the info, the thread
+ * level, the error handler, which is called with the session's handle.  SE1: a session that is not
+ * open is MPI_ERR_SESSION.
  */
 
 #include "elastic_test.h"

@@ -1,8 +1,8 @@
 /*
- * SI3, SI4, SI7, SR7, SR8, SR11, SL2, SO4, SO8, SX2: unusual orders.  Each process has two sessions and ends either, or
- * both and opens others, while a change is offered, and between being notified of it and answering; sets are requested
- * after their processes have ended.  Run by 2 processes, to which one is added, which is removed, and another,
- * declined.
+ * SI3, SI4, SI7, SR7, SR8, SR11, SL2, SO4, SO8, SX2: unusual orders.  Each process has two sessions
+ * and ends either, or both and opens others, while a change is offered, and between being notified
+ * of it and answering; sets are requested after their processes have ended.  Run by 2 processes, to
+ * which one is added, which is removed, and another, declined.
  */
 
 #include "session_changes.h"
@@ -48,8 +48,8 @@ static void expect(MPI_Info info, const char *key, const char *expected, const c
 {
     pset_name value;
 
-    ET_CHECK(value_of(info, key, value) && !strcmp(value, expected), "%s: %s is '%s', not '%s'", clause, key, value,
-             expected);
+    ET_CHECK(value_of(info, key, value) &&
+             !strcmp(value, expected), "%s: %s is '%s', not '%s'", clause, key, value, expected);
 }
 
 /* SI4, of whichever session. */
@@ -69,7 +69,8 @@ static void check_session(int joins, int uid)
     ET_MPI(MPI_Info_free(&info));
 }
 
-static void check_notified(const struct change *change, const char *type, int old_size, int new_size)
+static void check_notified(const struct change *change, const char *type, int old_size,
+                           int new_size)
 {
     char old[16], new[16], tag[16];
     pset_name value;
@@ -95,8 +96,8 @@ static void check_notified(const struct change *change, const char *type, int ol
 static struct change take(const char *set, pset_name after, int old_size)
 {
     static const char *const keys[][2] = {
-        {"colour", "of the accept"}, {"thread_level", "MPI_THREAD_SINGLE"}, {"mpidynres_process_id", "77"},
-        {"mpidynres_pending_shutdown", "yes"}
+        {"colour", "of the accept"}, {"thread_level", "MPI_THREAD_SINGLE"},
+        {"mpidynres_process_id", "77"}, {"mpidynres_pending_shutdown", "yes"}
     };
     struct change change;
     MPI_Info info;
@@ -161,7 +162,8 @@ static void check_ended_now(const char *delta, const char *whole)
 
     await_state(delta, "ended");
     for (int i = 0; i < 2; i++) {
-        ET_ERROR(MPI_Group_from_session_pset(session, ended_one[i], &group), MPI_ERR_PROC_ABORTED, NULL);
+        ET_ERROR(MPI_Group_from_session_pset(session, ended_one[i], &group), MPI_ERR_PROC_ABORTED,
+                 NULL);
         ET_MPI(MPI_Session_get_pset_info(session, ended_one[i], &info));
         expect(info, "mpi_size", i ? "3" : "1", "SI3");
         expect(info, "mpix_state", "ended", "SI3");
@@ -204,7 +206,8 @@ static MPI_Comm rendezvous(MPI_Session * lasting)
 
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, lasting));
     ET_MPI(MPI_Group_from_session_pset(*lasting, "mpi://WORLD", &group));
-    ET_MPI(MPI_Comm_create_from_group(group, "rendezvous", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    ET_MPI(MPI_Comm_create_from_group(group, "rendezvous", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                      &made));
     ET_MPI(MPI_Group_free(&group));
     ET_MPI(MPI_Comm_rank(made, &rank));
     return made;

@@ -1,8 +1,9 @@
 /*
- * SX7: objects know their session.  The end of one session leaves the others' objects and the world's at work; what it
- * has left itself is released locally and stale: a communicator, what is derived from it, a window, a file and groups,
- * but for one that a communicator of another session has.  With
- * --check (and MPIR_CVAR_SESSION_CHECK=1) objects of two sessions in one call are MPI_ERR_SESSION.
+ * SX7: objects know their session.  The end of one session leaves the others' objects and the
+ * world's at work; what it has left itself is released locally and stale: a communicator, what is
+ * derived from it, a window, a file and groups, but for one that a communicator of another session
+ * has.  With --check (and MPIR_CVAR_SESSION_CHECK=1) objects of two sessions in one call are
+ * MPI_ERR_SESSION.
  */
 
 #include "elastic_test.h"
@@ -20,7 +21,8 @@ static void open_work(struct work *work, const char *tag)
 {
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &work->session));
     ET_MPI(MPI_Group_from_session_pset(work->session, "mpi://WORLD", &work->group));
-    ET_MPI(MPI_Comm_create_from_group(work->group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &work->comm));
+    ET_MPI(MPI_Comm_create_from_group(work->group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                      &work->comm));
 }
 
 static void close_work(struct work *work)
@@ -41,7 +43,8 @@ static void check_mixed_requests(struct work *one, struct work *other)
     ET_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, rank, 1, other->comm, &requests[1]));
     ET_ERROR(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
     ET_ERROR(MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE), MPI_ERR_SESSION, "sessions");
-    ET_ERROR(MPI_Waitsome(2, requests, &n, indices, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Waitsome(2, requests, &n, indices, MPI_STATUSES_IGNORE), MPI_ERR_SESSION,
+             "sessions");
     ET_ERROR(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
     ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, rank, 1, one->comm));
     ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, rank, 1, other->comm));
@@ -59,7 +62,8 @@ static void check_mixed_requests(struct work *one, struct work *other)
     ET_MPI(MPI_Request_free(&again[0]));
 }
 
-/* One of a file of its group, and a receive in the other session: written in one piece, in parts, and by all. */
+/* One of a file of its group, and a receive in the other session: written in one piece, in parts,
+ * and by all. */
 static void check_mixed_file(struct work *one, struct work *other)
 {
     MPI_Request requests[2];
@@ -69,7 +73,8 @@ static void check_mixed_file(struct work *one, struct work *other)
 
     ET_MPI(MPI_Comm_rank(one->comm, &rank));
     ET_MPI(MPIX_File_open_from_group(one->group, "mixed", "mixed", MPI_MODE_CREATE | MPI_MODE_RDWR |
-                                     MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, MPI_ERRORS_RETURN, &file));
+                                     MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                     &file));
     ET_MPI(MPI_Type_vector(2, 1, 2, MPI_INT, &parts));
     ET_MPI(MPI_Type_commit(&parts));
     ET_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, rank, 1, other->comm, &requests[1]));
@@ -100,7 +105,8 @@ static void check_mixed(struct work *one, struct work *other)
     ET_ERROR(MPI_Group_union(one->group, other->group, &group), MPI_ERR_SESSION, "sessions");
     ET_ERROR(MPI_Comm_compare(one->comm, other->comm, &result), MPI_ERR_SESSION, "sessions");
     ET_MPI(MPI_Group_incl(other->group, 1, &rank, &part));
-    ET_ERROR(MPI_Group_translate_ranks(one->group, 1, &rank, part, &there), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Group_translate_ranks(one->group, 1, &rank, part, &there), MPI_ERR_SESSION,
+             "sessions");
     ET_ERROR(MPI_Comm_create_group(one->comm, part, 0, &comm), MPI_ERR_SESSION, "sessions");
     ET_MPI(MPI_Group_free(&part));
     /* a group of a communicator is of its session, the empty group of none */
@@ -139,10 +145,12 @@ static void check_left(struct work *work, struct work *other)
     ET_ERROR(MPI_File_get_position(file, &position), MPI_ERR_FILE, "MPI_Session_finalize");
     et_exercise(world_comm, "the other session's");
     ET_ERROR(MPI_Group_size(part, &size), MPI_ERR_GROUP, "MPI_Session_finalize");
-    ET_ERROR(MPI_Comm_create_from_group(part, "left", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none), MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPI_Comm_create_from_group(part, "left", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none),
+             MPI_ERR_GROUP, NULL);
     ET_MPI(MPI_Group_free(&part));
     if (checks) {
-        ET_ERROR(MPI_Group_compare(group, other->group, &result), MPI_ERR_GROUP, "MPI_Session_finalize");
+        ET_ERROR(MPI_Group_compare(group, other->group, &result), MPI_ERR_GROUP,
+                 "MPI_Session_finalize");
         ET_MPI(MPI_Group_free(&group)); /* it may be the same one */
         ET_ERROR(MPI_Group_size(work->group, &size), MPI_ERR_GROUP, "MPI_Session_finalize");
     } else {

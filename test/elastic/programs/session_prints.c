@@ -1,7 +1,8 @@
 /*
- * I5, SR1: what a program with process sets prints is read while it runs, and however much it is.  Every process makes
- * a set (--dynamic 1: searches for changes instead), prints READY and goes on when the reader, who has seen that, has
- * made the file `go`; one of them then ends, and the others print --kb kilobytes each.
+ * I5, SR1: what a program with process sets prints is read while it runs, and however much it is.
+ * Every process makes a set (--dynamic 1: searches for changes instead), prints READY and goes on
+ * when the reader, who has seen that, has made the file `go`; one of them then ends, and the others
+ * print --kb kilobytes each.
  */
 
 #include "session_changes.h"

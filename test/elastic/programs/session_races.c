@@ -1,6 +1,7 @@
 /*
- * SA1, SA2, SA3, SI3: several processes do to one name what only one of them can do, or what all can, at the same time.
- * It has one order, that of the serial numbers, and all agree on what came last.  Run by 3 processes.
+ * SA1, SA2, SA3, SI3: several processes do to one name what only one of them can do, or what all
+ * can, at the same time.  It has one order, that of the serial numbers, and all agree on what came
+ * last.  Run by 3 processes.
  */
 
 #include "session_changes.h"
@@ -122,7 +123,8 @@ static void race_to_replace(void)
     query("app://last", &seen[0], &seen[1]);
     ET_MPI(MPI_Allreduce(seen, most, 2, MPI_INT, MPI_MAX, all));
     ET_MPI(MPI_Allreduce(seen, least, 2, MPI_INT, MPI_MIN, all));
-    ET_CHECK(most[0] == least[0] && most[1] == least[1], "SA3: serial %d to %d, size %d to %d", least[0], most[0],
+    ET_CHECK(most[0] == least[0] &&
+             most[1] == least[1], "SA3: serial %d to %d, size %d to %d", least[0], most[0],
              least[1], most[1]);
     ET_MPI(MPI_Barrier(all));
 }
@@ -164,7 +166,8 @@ static int is_first_reversed(const char *name)
     return right;
 }
 
-/* Rank 0 moves sets of other sizes to the name, and knows the serial of each; the others see some of them, in order. */
+/* Rank 0 moves sets of other sizes to the name, and knows the serial of each; the others see some
+ * of them, in order. */
 static void query_while_it_moves(void)
 {
     const char *name = "app://main";
@@ -201,7 +204,8 @@ static void query_while_it_moves(void)
     ET_MPI(MPI_Bcast(sizes, MOVES, MPI_INT, 0, all));
     for (int i = 0; i < n; i++) {
         for (k = 0; k < MOVES && serials[k] != seen[2 * i]; k++);
-        ET_CHECK(k < MOVES && sizes[k] == seen[2 * i + 1], "SA3: serial %d has %d members here", seen[2 * i],
+        ET_CHECK(k < MOVES &&
+                 sizes[k] == seen[2 * i + 1], "SA3: serial %d has %d members here", seen[2 * i],
                  seen[2 * i + 1]);
     }
     ET_CHECK(rank == 0 || n > 0, "nothing was seen");

@@ -1,23 +1,26 @@
 /*
- * A program that does with changing process sets what any program may, at random: SA1, SA2, SA3, SR4, SR7, SR8, SR9,
- * SJ1, SJ2, SL1, SL2, SL4, SF1, SI8, SI9, SO1 to SO8, SD1, SD2, SB1, SX2, SX5, SX6, SX9, SW3, ST1.
+ * A program that does with changing process sets what any program may, at random: SA1, SA2, SA3,
+ * SR4, SR7, SR8, SR9, SJ1, SJ2, SL1, SL2, SL4, SF1, SI8, SI9, SO1 to SO8, SD1, SD2, SB1, SX2, SX5,
+ * SX6, SX9, SW3, ST1.
  *
- * All processes draw the same steps, and each does things of its own in between.  The results of MPI are compared with
- * a model (session_model.h) that is the same in all of them.  Their operations: session_random_comms.h (communicators
- * and messages), session_random_sessions.h, session_random_sets.h (with data and texts), session_random_groups.h (what
- * is made of groups), session_random_changes.h; here is the order in which they do it.
+ * All processes draw the same steps, and each does things of its own in between.  The results of
+ * MPI are compared with a model (session_model.h) that is the same in all of them.  Their
+ * operations: session_random_comms.h (communicators and messages), session_random_sessions.h,
+ * session_random_sets.h (with data and texts), session_random_groups.h (what is made of groups),
+ * session_random_changes.h; here is the order in which they do it.
  *
- * --seed S, --changes N: how many are taken or declined; --verbose 1: each step, on standard error; --only NAME: steps
- * of one kind; --deaths 1: processes that join or leave may die; --outsider 1: each has a thread with a session of its
- * own.  mpiexec's policy states what changes are offered:
+ * --seed S, --changes N: how many are taken or declined; --verbose 1: each step, on standard error;
+ * --only NAME: steps of one kind; --deaths 1: processes that join or leave may die; --outsider 1:
+ * each has a thread with a session of its own.  mpiexec's policy states what changes are offered:
  *
- *     mpiexec -n 2 --adapt-range 1:6 --adapt-policy random:7 --adapt-interval 20ms session_random --seed 7 --changes 40
+ *     mpiexec -n 2 --adapt-range 1:6 --adapt-policy random:7 --adapt-interval 20ms session_random
+ *         --seed 7 --changes 40
  */
 
 #include "session_random_changes.h"
 #include "session_random_groups.h"
 
-/* ---- of its own ---------------------------------------------------------------------------------------------- */
+/* ---- of its own ------------------------------------------------------------------------------ */
 
 /* SI1, SI2: the list only grows. */
 static void query_list(void)
@@ -39,14 +42,15 @@ static void query_list(void)
     ET_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, notified - 1, &length, last));
     ET_MPI(MPIX_Session_get_psets(session, MPI_INFO_NULL, &psets));
     for (int i = 0; i < model.n_sets; i++)
-        ET_CHECK(value_of(psets, model.sets[i].name, name) == holds(&model.sets[i].members, me), "SI2: %s",
-                 model.sets[i].name);
+        ET_CHECK(value_of(psets, model.sets[i].name, name) == holds(&model.sets[i].members, me),
+                 "SI2: %s", model.sets[i].name);
     ET_MPI(MPI_Info_free(&psets));
 }
 
 static void make_own(void)
 {
-    const struct known *first = &model.sets[draw_own(model.n_sets)], *second = &model.sets[draw_own(model.n_sets)];
+    const struct known *first = &model.sets[draw_own(model.n_sets)], *second =
+        &model.sets[draw_own(model.n_sets)];
     struct list expected = combine(MPIX_PSETOP_DIFFERENCE, &first->members, &second->members);
     pset_name made;
 
@@ -66,7 +70,8 @@ static void query_all_sets(void)
     MPI_Info info;
 
     ET_MPI(MPI_Session_get_pset_info(session, "mpix://ALL", &info));
-    ET_CHECK(value_of(info, "mpi_size", value) && atoi(value) >= size, "SN4: %s processes of %d", value, size);
+    ET_CHECK(value_of(info, "mpi_size", value) &&
+             atoi(value) >= size, "SN4: %s processes of %d", value, size);
     ET_MPI(MPI_Info_free(&info));
 }
 
@@ -121,7 +126,7 @@ static void by_the_way(void)
     }
 }
 
-/* ---- begin --------------------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static volatile int belongs;    /* to the job, whose end its death is from then on */
 
@@ -156,7 +161,8 @@ static void begin_launched(void)
         model.life[everybody.uids[i]] = LIVES;
     learn_comm(&everybody);
     if (rank == 0)
-        ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &operand, 1, MPI_INFO_NULL, &model.set, &n));
+        ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &operand, 1, MPI_INFO_NULL,
+                                    &model.set, &n));
     share(model.set, sizeof(model.set), 0);
     add_set(model.set, everybody);
 }
@@ -166,7 +172,8 @@ static void begin_joining(const char *delta)
 {
     pset_name set, tag;
 
-    ET_CHECK(session_value("app_set", set) && session_value("app_tag", tag), "SR7: the keys of the accept");
+    ET_CHECK(session_value("app_set", set) &&
+             session_value("app_tag", tag), "SR7: the keys of the accept");
     pause_own();
     ET_MPI(connect_all(set, tag, &comm));
     struct list everybody = learn_all(comm);
@@ -200,17 +207,20 @@ static void begin(void)
         begin_launched();
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static const struct step {
     const char *name;
     void (*run) (void);
 } steps[] = {
-    {"traffic", step_traffic}, {"traffic", step_traffic}, {"combine", step_combine}, {"combine", step_combine},
-    {"split", step_split}, {"from_group", step_from_group}, {"take_away", step_take_away}, {"rename", step_rename},
-    {"data", step_data}, {"text", step_text}, {"communicator", step_communicator}, {"two", step_two},
-    {"intercomm", step_intercomm}, {"window", step_window}, {"renew", step_renew}, {"confirm", step_confirm},
-    {"receive_late", step_receive_late}, {"gone", step_ended}
+    {"traffic", step_traffic}, {"traffic", step_traffic}, {"combine", step_combine},
+    {"combine", step_combine},
+    {"split", step_split}, {"from_group", step_from_group}, {"take_away", step_take_away},
+    {"rename", step_rename},
+    {"data", step_data}, {"text", step_text}, {"communicator", step_communicator},
+    {"two", step_two},
+    {"intercomm", step_intercomm}, {"window", step_window}, {"renew", step_renew},
+    {"confirm", step_confirm}, {"receive_late", step_receive_late}, {"gone", step_ended}
 };
 
 static void run_step(const char *only)
@@ -224,17 +234,19 @@ static void run_step(const char *only)
     step->run();
 }
 
-/* Memory that stays over the second half of the changes: pools that have grown once, and libfabric's records of
- * processes. */
+/* Memory that stays over the second half of the changes: pools that have grown once, and
+ * libfabric's records of processes. */
 static void check_growth(const struct usage *first, int changes)
 {
     struct usage last = measure();
 
-    ET_CHECK(last.descriptors <= first->descriptors + 16, "%ld descriptors, then %ld", first->descriptors,
-             last.descriptors);
-    ET_CHECK(last.mappings <= first->mappings + 32, "%ld mappings, then %ld", first->mappings, last.mappings);
+    ET_CHECK(last.descriptors <= first->descriptors + 16, "%ld descriptors, then %ld",
+             first->descriptors, last.descriptors);
+    ET_CHECK(last.mappings <= first->mappings + 32, "%ld mappings, then %ld", first->mappings,
+             last.mappings);
     ET_CHECK(last.threads <= first->threads, "%ld threads, then %ld", first->threads, last.threads);
-    ET_CHECK(last.heap <= first->heap + (4L << 20) + 4096L * changes, "%ld bytes, then %ld", first->heap, last.heap);
+    ET_CHECK(last.heap <= first->heap + (4L << 20) + 4096L * changes, "%ld bytes, then %ld",
+             first->heap, last.heap);
 }
 
 static void take_steps(int changes, const char *only)

@@ -1,7 +1,7 @@
 /*
- * Changes of session_random: one process requests one, or all do; it is accepted, before or after the others know, or
- * declined; who is removed leaves in one of several ways, and the others connect; SR4, SR5, SR7, SR8, SR9, SR11, SL1,
- * SL2, SL3, SF1, SF2.
+ * Changes of session_random: one process requests one, or all do; it is accepted, before or after
+ * the others know, or declined; who is removed leaves in one of several ways, and the others
+ * connect; SR4, SR5, SR7, SR8, SR9, SR11, SL1, SL2, SL3, SF1, SF2.
  */
 
 #ifndef SESSION_RANDOM_CHANGES_H_INCLUDED
@@ -21,7 +21,8 @@ struct plan {
     int queries, all_query;          /* the rank that queries; or all do */
     int notifies_before;           /* the others are notified before it is accepted */
     int may_decline;
-    int keeps;                  /* the communicator of those who were there before a removal; or it is freed */
+    /* the communicator of those who were there before a removal; or it is freed */
+    int keeps;
     enum how how;               /* they leave */
     pset_name bound;            /* set that is requested; "" for all */
     pset_name tag;              /* of the next communicator */
@@ -53,7 +54,8 @@ static struct plan draw_plan(void)
         plan.notifies_before = 1;
     if (plan.all_query || model.declined) /* mpiexec's policy stops if nobody wants its offers */
         plan.may_decline = 0;
-    if (plan.notifies_before || (plan.how == BY_A_SIGNAL && !deaths))      /* SL3: these are only for who is let go */
+    /* SL3: these are only for who is let go */
+    if (plan.notifies_before || (plan.how == BY_A_SIGNAL && !deaths))
         plan.how %= WITHOUT_FINALIZING;
     return plan;
 }
@@ -63,10 +65,10 @@ static int leaves(const struct news *news)
     return news->type == MPIX_RC_SUB && holds(&news->members, me);
 }
 
-/* ---- the process that is notified of it -------------------------------------------------------------------------- */
+/* ---- the process that is notified of it ------------------------------------------------------ */
 
-/* None if another one is notified of it; `queried` is the set of the query.  SR4: there may be none for the one that
- * is bound, so at last it is requested all. */
+/* None if another one is notified of it; `queried` is the set of the query.  SR4: there may be none
+ * for the one that is bound, so at last it is requested all. */
 static struct change query_change(const struct plan *plan, const char **queried)
 {
     double end = et_seconds() + et.patience_s;
@@ -76,7 +78,8 @@ static struct change query_change(const struct plan *plan, const char **queried)
         *queried = i < 50 && plan->bound[0] ? plan->bound : i % 2 ? model.set : NULL;
         struct change change = get_change(*queried);
         if (change.type == MPIX_RC_SUB && find_set(change.delta))
-            accept_change(&change, NULL, NULL); /* SF1: who had been notified has left, others of it not yet */
+            /* SF1: who had been notified has left, others of it not yet */
+            accept_change(&change, NULL, NULL);
         else if (change.type != MPIX_RC_NONE)
             return change;
         if (plan->all_query)
@@ -87,7 +90,8 @@ static struct change query_change(const struct plan *plan, const char **queried)
     return (struct change) {.type = MPIX_RC_NONE };
 }
 
-/* SR4: who is removed is last in the set that was requested.  SF2: one that is added may have died. */
+/* SR4: who is removed is last in the set that was requested.  SF2: one that is added may have
+ * died. */
 static void learn_delta(struct news *news, const char *queried)
 {
     const struct known *bound = queried ? find_set(queried) : NULL;
@@ -139,7 +143,8 @@ static void accept(const struct change *change, const struct plan *plan, struct 
     ET_MPI(MPI_Info_free(&keys));
     if (error == MPI_SUCCESS)
         return;
-    ET_CHECK(deaths && class_of(error) == MPI_ERR_SPAWN && news->type == MPIX_RC_ADD, "SR7: class %d", class_of(error));
+    ET_CHECK(deaths && class_of(error) == MPI_ERR_SPAWN &&
+             news->type == MPIX_RC_ADD, "SR7: class %d", class_of(error));
     ET_ERROR(MPIX_Session_rc_accept(session, change->tag, MPI_INFO_NULL), MPI_ERR_ARG, "tag");
     if (!plan->notifies_before)
         news->type = MPIX_RC_NONE;
@@ -152,8 +157,8 @@ static struct news take(struct change *change, const struct plan *plan, const ch
     pset_name old_size;
 
     strcpy(news.delta, change->delta);
-    ET_CHECK(value_of(change->info, "mpix_old_size", old_size) && atoi(old_size) == size, "SR11: %s of %d", old_size,
-             size);
+    ET_CHECK(value_of(change->info, "mpix_old_size", old_size) &&
+             atoi(old_size) == size, "SR11: %s of %d", old_size, size);
     ET_MPI(MPI_Info_free(&change->info));
     learn_delta(&news, queried);
     pause_own();
@@ -193,11 +198,12 @@ static void notify_news(const struct plan *plan, struct news *news, int notifies
         if (i != rank)
             ET_MPI(MPI_Send(news, sizeof(*news), MPI_BYTE, i, NEWS_TAG, comm));
     if (!notifies)
-        ET_MPI(MPI_Recv(news, sizeof(*news), MPI_BYTE, MPI_ANY_SOURCE, NEWS_TAG, comm, MPI_STATUS_IGNORE));
+        ET_MPI(MPI_Recv(news, sizeof(*news), MPI_BYTE, MPI_ANY_SOURCE, NEWS_TAG, comm,
+                        MPI_STATUS_IGNORE));
     ET_MPI(MPI_Barrier(comm));
 }
 
-/* ---- those who are removed, and those who are added ---------------------------------------------------------- */
+/* ---- those who are removed, and those who are added ------------------------------------------ */
 
 static void leave(const struct plan *plan)
 {
@@ -273,7 +279,7 @@ static void follow_addition(const struct news *news, MPI_Comm made)
     strcpy(model.set, news->set);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 /* Earlier processes have the same model; a joining one gets it. */
 static void share_model(int joins)
@@ -284,8 +290,9 @@ static void share_model(int joins)
     share(&other, sizeof(other), 0);
     if (joins)
         model = other;
-    ET_CHECK(!memcmp(&other, &model, sizeof(model)), "the models differ: random %u and %u, made up %d and %d",
-             other.random, model.random, other.made_up, model.made_up);
+    ET_CHECK(!memcmp(&other, &model, sizeof(model)),
+             "the models differ: random %u and %u, made up %d and %d", other.random, model.random,
+             other.made_up, model.made_up);
 }
 
 /* SR5, SR9: whoever was to leave before this change has ended. */
@@ -298,8 +305,8 @@ static void count_change(const struct news *news)
             model.life[uid] = GONE;
 }
 
-/* SF2: none if one of those that join has died.  Some may have got one nevertheless, so all notify each other on the
- * old one. */
+/* SF2: none if one of those that join has died.  Some may have got one nevertheless, so all notify
+ * each other on the old one. */
 static MPI_Comm connect_next(const struct plan *plan, const struct news *news)
 {
     MPI_Comm next;
@@ -310,7 +317,8 @@ static MPI_Comm connect_next(const struct plan *plan, const struct news *news)
     if (news->type == MPIX_RC_ADD && deaths) {
         ET_MPI(MPI_Allreduce(&mine, &connected, 1, MPI_INT, MPI_SUM, comm));
         if (connected < size) {
-            ET_CHECK(mine || class_of(error) == MPI_ERR_PROC_ABORTED, "SF2: class %d", class_of(error));
+            ET_CHECK(mine ||
+                     class_of(error) == MPI_ERR_PROC_ABORTED, "SF2: class %d", class_of(error));
             if (next != MPI_COMM_NULL)
                 ET_MPI(MPI_Comm_free(&next));
             return MPI_COMM_NULL;
@@ -333,8 +341,8 @@ static void go_over_to(MPI_Comm next)
     share_model(0);
     if (logs) {
         struct usage usage = measure();
-        log_line("has %ld descriptors, %ld mappings, %ld threads, %ld bytes", usage.descriptors, usage.mappings,
-            usage.threads, usage.heap);
+        log_line("has %ld descriptors, %ld mappings, %ld threads, %ld bytes", usage.descriptors,
+                 usage.mappings, usage.threads, usage.heap);
     }
 }
 

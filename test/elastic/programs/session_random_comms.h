@@ -1,6 +1,7 @@
 /*
- * Communicators of session_random: the one of all, those that stay over changes, and what is sent on them.  All
- * processes take each step_ function at the same time and have drawn the same before it; SI7, SL1, SL4.
+ * Communicators of session_random: the one of all, those that stay over changes, and what is sent
+ * on them.  All processes take each step_ function at the same time and have drawn the same before
+ * it; SI7, SL1, SL4.
  */
 
 #ifndef SESSION_RANDOM_COMMS_H_INCLUDED
@@ -15,11 +16,12 @@ enum {
     EAGER = 1000                /* a message that nobody has to receive for its sender to go on */
 };
 
-/* Of messages: those of each use of a communicator, news of changes, one that is never received, and those of processes
- * that leave. */
+/* Of messages: those of each use of a communicator, news of changes, one that is never received,
+ * and those of processes that leave. */
 enum { USE_TAGS = 30000, NEWS_TAG, GONE_TAG, LATE_TAGS };
 
-static MPI_Comm comm = MPI_COMM_NULL;   /* of all; everybody has the rank of his position in the set */
+/* of all; everybody has the rank of his position in the set */
+static MPI_Comm comm = MPI_COMM_NULL;
 static int rank, size;
 static MPI_Comm saved[SAVED];     /* of those in the model that hold this process */
 static unsigned char sent[LARGE], got[LARGE];
@@ -40,7 +42,7 @@ static void log_line(const char *format, ...)
     dprintf(STDERR_FILENO, "%.3f uid %d: change %d: %s\n", et_seconds(), me, model.changes, what);
 }
 
-/* ---- names and communicators --------------------------------------------------------------------------------- */
+/* ---- names and communicators ----------------------------------------------------------------- */
 
 /* One that nobody else has. */
 static void make_up(const char *what, pset_name name)
@@ -92,8 +94,8 @@ static MPI_Comm connect_list(const struct list *members, const char *tag)
     return made;
 }
 
-/* SL1: nothing is left on it, nor has anything come that was sent on another one.  Earlier messages of its members
- * come before those that they send now, if all of them live. */
+/* SL1: nothing is left on it, nor has anything come that was sent on another one.  Earlier messages
+ * of its members come before those that they send now, if all of them live. */
 static void check_drained(MPI_Comm on, int all_live)
 {
     int members, left, ones[MEMBERS], from[MEMBERS];
@@ -108,8 +110,8 @@ static void check_drained(MPI_Comm on, int all_live)
     if (!all_live && class_of(error) == MPIX_ERR_PROC_FAILED)
         return;                 /* SL4: all others have ended */
     ET_MPI(error);
-    ET_CHECK(!left, "SL1: a message of rank %d with tag %d is left on a communicator of %d", status.MPI_SOURCE,
-             status.MPI_TAG, members);
+    ET_CHECK(!left, "SL1: a message of rank %d with tag %d is left on a communicator of %d",
+             status.MPI_SOURCE, status.MPI_TAG, members);
 }
 
 /* With its other living members.  One that leaves need not have received all. */
@@ -122,19 +124,21 @@ static void end_comm(MPI_Comm *on, const struct list *members)
     ET_MPI(MPI_Comm_free(on));
 }
 
-/* ---- messages of those who leave ----------------------------------------------------------------------------- */
+/* ---- messages of those who leave ------------------------------------------------------------- */
 
 /* From those who leave to some of those who stay, on communicators that both are in. */
 static void plan_late(const struct list *leaving)
 {
     for (int j = 0; j < 4; j++) {
-        int i = draw(SAVED), from = draw(leaving->n), n = 1 + draw(20), bytes = draw(2) ? SMALL : EAGER;
+        int i = draw(SAVED), from = draw(leaving->n), n = 1 + draw(20), bytes =
+            draw(2) ? SMALL : EAGER;
         int to = draw(MEMBERS);
         struct list living = with_life(&model.saved[i], LIVES);
         if (model.n_late == LATE || !living.n || !holds(&model.saved[i], leaving->uids[from]))
             continue;
         model.late[model.n_late++] = (struct late) {
-            leaving->uids[from], living.uids[to % living.n], i, n, bytes, LATE_TAGS + 100 * (++model.made_up % 1000)
+            leaving->uids[from], living.uids[to % living.n], i, n, bytes,
+                LATE_TAGS + 100 * (++model.made_up % 1000)
         };
     }
 }
@@ -152,7 +156,8 @@ static void send_late(void)
         const struct late *late = &model.late[j];
         for (int tag = late->tag; tag < late->tag + late->n && late->from == me; tag++) {
             et_fill(sent, (size_t) late->bytes, me, tag);
-            ET_MPI(MPI_Send(sent, late->bytes, MPI_BYTE, index_of(&model.saved[late->saved], late->to), tag,
+            ET_MPI(MPI_Send(sent, late->bytes, MPI_BYTE,
+                            index_of(&model.saved[late->saved], late->to), tag,
                             saved[late->saved]));
         }
     }
@@ -164,7 +169,8 @@ static void step_receive_late(void)
     for (int j = 0; j < model.n_late; j++) {
         const struct late *late = &model.late[j];
         for (int tag = late->tag + late->n; tag-- > late->tag && late->to == me;) {
-            ET_MPI(MPI_Recv(got, late->bytes, MPI_BYTE, index_of(&model.saved[late->saved], late->from), tag,
+            ET_MPI(MPI_Recv(got, late->bytes, MPI_BYTE,
+                            index_of(&model.saved[late->saved], late->from), tag,
                             saved[late->saved], MPI_STATUS_IGNORE));
             et_verify(got, (size_t) late->bytes, late->from, tag, "a message of one that has left");
         }
@@ -173,7 +179,7 @@ static void step_receive_late(void)
     model.n_late = 0;
 }
 
-/* ---- communicators that stay -------------------------------------------------------------------------------- */
+/* ---- communicators that stay ----------------------------------------------------------------- */
 
 /* Late messages on it could not be received any more. */
 static void discard_saved(int i)
@@ -194,13 +200,15 @@ static void keep(MPI_Comm made, const struct list *members)
     saved[i] = made;
 }
 
-/* ---- traffic ------------------------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 /* Each of the living sends to the one that is so much further, and receives. */
-static void rotate(MPI_Comm on, const struct list *members, const struct list *living, int bytes, int tag)
+static void rotate(MPI_Comm on, const struct list *members, const struct list *living, int bytes,
+                   int tag)
 {
     int position = index_of(living, me), n = living->n, away = draw(n), any = draw(2);
-    int to = index_of(members, living->uids[(position + away) % n]), from = living->uids[(position + n - away) % n];
+    int to = index_of(members, living->uids[(position + away) % n]), from =
+        living->uids[(position + n - away) % n];
     int source = any ? MPI_ANY_SOURCE : index_of(members, from);
     MPI_Request requests[2];
     MPI_Status status[2];
@@ -209,14 +217,16 @@ static void rotate(MPI_Comm on, const struct list *members, const struct list *l
     memset(got, 0, (size_t) bytes);
     pause_own();
     if (draw_own(2)) {
-        ET_MPI(MPI_Sendrecv(sent, bytes, MPI_BYTE, to, tag, got, bytes, MPI_BYTE, source, tag, on, &status[0]));
+        ET_MPI(MPI_Sendrecv(sent, bytes, MPI_BYTE, to, tag, got, bytes, MPI_BYTE, source, tag, on,
+                            &status[0]));
     } else {
         ET_MPI(MPI_Irecv(got, bytes, MPI_BYTE, source, tag, on, &requests[0]));
         pause_own();
         ET_MPI(MPI_Isend(sent, bytes, MPI_BYTE, to, tag, on, &requests[1]));
         ET_MPI(MPI_Waitall(2, requests, status));
     }
-    ET_CHECK(status[0].MPI_SOURCE == index_of(members, from), "a message of rank %d", status[0].MPI_SOURCE);
+    ET_CHECK(status[0].MPI_SOURCE == index_of(members, from), "a message of rank %d",
+             status[0].MPI_SOURCE);
     et_verify(got, (size_t) bytes, from, tag, "a message");
 }
 
@@ -236,7 +246,8 @@ static void collect(MPI_Comm on, const struct list *members, int count)
     ET_MPI(MPI_Bcast(sent, MIDDLE, MPI_BYTE, root, on));
     et_verify(sent, MIDDLE, members->uids[root], count, "a broadcast");
     ET_MPI(MPI_Allgather(&me, 1, MPI_INT, out, 1, MPI_INT, on));
-    ET_CHECK(!memcmp(out, members->uids, (size_t) members->n * sizeof(int)), "SA3: others are members");
+    ET_CHECK(!memcmp(out, members->uids, (size_t) members->n * sizeof(int)),
+             "SA3: others are members");
 }
 
 /* SL4: when members have ended the others send messages. */
@@ -304,14 +315,16 @@ static int call_with_ended(MPI_Comm on, int how, int peer)
 static void step_ended(void)
 {
     int i = draw(SAVED), how = draw(4), any = draw(MEMBERS);
-    struct list ended_one = with_life(&model.saved[i], GONE), living = with_life(&model.saved[i], LIVES);
+    struct list ended_one = with_life(&model.saved[i], GONE), living =
+        with_life(&model.saved[i], LIVES);
 
     step_receive_late();
     if (!ended_one.n || !holds(&living, me))
         return;
     int peer = index_of(&model.saved[i], ended_one.uids[any % ended_one.n]);
     int class = class_of(call_with_ended(saved[i], how, peer));
-    ET_CHECK(class == MPIX_ERR_PROC_FAILED || (how == 3 && class == MPI_ERR_OTHER), "SL4: way %d: %d", how, class);
+    ET_CHECK(class == MPIX_ERR_PROC_FAILED ||
+             (how == 3 && class == MPI_ERR_OTHER), "SL4: way %d: %d", how, class);
 }
 
 #endif /* SESSION_RANDOM_COMMS_H_INCLUDED */

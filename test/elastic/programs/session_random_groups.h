@@ -1,6 +1,6 @@
 /*
- * Steps of session_random that make something of groups: some of all, in any order, make communicators,
- * intercommunicators and windows, and use them; SI8, SI9, SX6, SX9, ST1.
+ * Steps of session_random that make something of groups: some of all, in any order, make
+ * communicators, intercommunicators and windows, and use them; SI8, SI9, SX6, SX9, ST1.
  */
 
 #ifndef SESSION_RANDOM_GROUPS_H_INCLUDED
@@ -9,7 +9,7 @@
 #include "session_random_comms.h"
 #include <pthread.h>
 
-/* ---- communicators ------------------------------------------------------------------------------------------- */
+/* ---- communicators --------------------------------------------------------------------------- */
 
 static void use_and_keep(MPI_Comm made, const struct list *members)
 {
@@ -96,19 +96,20 @@ static void step_intercomm(void)
         return;
     int mine = holds(&sides[0], me) ? 0 : 1;
     MPI_Group local = group_of(&sides[mine]), remote = group_of(&sides[1 - mine]);
-    ET_MPI(MPI_Intercomm_create_from_groups(local, leaders[mine], remote, leaders[1 - mine], tag, MPI_INFO_NULL,
-                                            MPI_ERRORS_RETURN, &made));
+    ET_MPI(MPI_Intercomm_create_from_groups(local, leaders[mine], remote, leaders[1 - mine], tag,
+                                            MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
     ET_MPI(MPI_Group_free(&local));
     ET_MPI(MPI_Group_free(&remote));
     et_exercise_inter(made, mine == 0, "between groups");
     ET_MPI(MPI_Comm_free(&made));
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
-/* SX9: what is put into it comes there, and can be got: so many bytes of the one that is so much further.  A number
- * behind them counts the members. */
-static void use_window(MPI_Win win, unsigned char *memory, const struct list *members, int bytes, int away, int tag)
+/* SX9: what is put into it comes there, and can be got: so many bytes of the one that is so much
+ * further.  A number behind them counts the members. */
+static void use_window(MPI_Win win, unsigned char *memory, const struct list *members, int bytes,
+                       int away, int tag)
 {
     int n = members->n, position = index_of(members, me), to = (position + away) % n;
     int from = members->uids[(position + n - away) % n];
@@ -134,7 +135,8 @@ static void step_window(void)
 {
     const struct list everybody = all();
     struct list members = draw_list(&everybody);
-    int bytes = draw(2) ? SMALL : MIDDLE, creates = draw(2), away = draw(members.n), tag = draw(1000);
+    int bytes = draw(2) ? SMALL : MIDDLE, creates = draw(2), away = draw(members.n), tag =
+        draw(1000);
     int whole = bytes + (int) sizeof(long);
     unsigned char *memory;
     pset_name name;
@@ -146,9 +148,11 @@ static void step_window(void)
     MPI_Group group = group_of(&members);
     if (creates) {
         memory = calloc(1, (size_t) whole);
-        ET_MPI(MPIX_Win_create_from_group(group, name, memory, whole, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN, &win));
+        ET_MPI(MPIX_Win_create_from_group(group, name, memory, whole, 1, MPI_INFO_NULL,
+                                          MPI_ERRORS_RETURN, &win));
     } else {
-        ET_MPI(MPIX_Win_allocate_from_group(group, name, whole, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN, &memory, &win));
+        ET_MPI(MPIX_Win_allocate_from_group(group, name, whole, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                            &memory, &win));
     }
     ET_MPI(MPI_Group_free(&group));
     use_window(win, memory, &members, bytes, away, tag);

@@ -1,6 +1,7 @@
 /*
- * Sessions of session_random: one has the communicators and lasts, `session` reads sets and may be another one at
- * any time, and a thread that knows nothing of the others may have its own; SX2, SX5, SX7, SX11, ST1, SW3.
+ * Sessions of session_random: one has the communicators and lasts, `session` reads sets and may be
+ * another one at any time, and a thread that knows nothing of the others may have its own; SX2,
+ * SX5, SX7, SX11, ST1, SW3.
  */
 
 #ifndef SESSION_RANDOM_SESSIONS_H_INCLUDED
@@ -11,7 +12,8 @@
 
 static MPI_Session lasting;
 
-/* SX5, SW3: whether there is a world of MPI_Init as well, and whether it or a session comes first. */
+/* SX5, SW3: whether there is a world of MPI_Init as well, and whether it or a session comes
+ * first. */
 static enum { NO_WORLD, WORLD_FIRST, WORLD_LATER, WORLDS } world;
 
 static MPI_Session open_another(void)
@@ -66,8 +68,8 @@ static void reopen(void)
     }
 }
 
-/* All end all that they have, and begin anew.  Not while some leave: they may still be found in sets, and nobody would
- * know them. */
+/* All end all that they have, and begin anew.  Not while some leave: they may still be found in
+ * sets, and nobody would know them. */
 static void step_renew(void)
 {
     const struct list everybody = all();
@@ -97,7 +99,7 @@ static void step_renew(void)
     learn_comm(&everybody);
 }
 
-/* ---- a thread that knows nothing of the others --------------------------------------------------------------- */
+/* ---- a thread that knows nothing of the others ----------------------------------------------- */
 
 static struct {
     int runs;                   /* whether there is to be one */

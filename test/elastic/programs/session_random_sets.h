@@ -1,6 +1,7 @@
 /*
- * Steps of session_random on sets: all make, free, move and read them, write and read data and texts, and see that
- * who was requested to leave has ended; SA1, SA2, SN6, SO1 to SO8, SD1, SD2, SB1.
+ * Steps of session_random on sets: all make, free, move and read them, write and read data and
+ * texts, and see that who was requested to leave has ended; SA1, SA2, SN6, SO1 to SO8, SD1, SD2,
+ * SB1.
  */
 
 #ifndef SESSION_RANDOM_SETS_H_INCLUDED
@@ -8,7 +9,7 @@
 
 #include "session_random_comms.h"
 
-/* ---- sets that go -------------------------------------------------------------------------------------------- */
+/* ---- sets that go ---------------------------------------------------------------------------- */
 
 /* As one process does, after all have ceased to read it. */
 static void free_set(int i)
@@ -60,23 +61,28 @@ static void query_meanwhile(const struct known *set)
             }
             break;
         default:
-            error = MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &operand, 1, MPI_INFO_NULL, &made, &n);
+            error =
+                MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &operand, 1, MPI_INFO_NULL, &made,
+                                     &n);
             if (error == MPI_SUCCESS)
                 ET_MPI(MPIX_Session_pset_free(session, made));
             else
                 ET_CHECK(!made[0], "SO5: %s", made);
     }
-    if (error != MPI_SUCCESS && (class_of(error) != MPI_ERR_PROC_ABORTED || fate_of(&set->members) == LIVES))
+    if (error != MPI_SUCCESS &&
+        (class_of(error) != MPI_ERR_PROC_ABORTED || fate_of(&set->members) == LIVES))
         ET_ERROR(error, MPI_ERR_ARG, NULL);
 }
 
-/* SO7: the library's own names cannot, but for those of what was made; query_change() knows deltas by their names. */
+/* SO7: the library's own names cannot, but for those of what was made; query_change() knows deltas
+ * by their names. */
 static int can_move(const char *name)
 {
     return strncmp(name, "mpi", 3) || !strncmp(name, "mpix://op", 9);
 }
 
-/* SA2: as many as like try it, one can, and the others query; the rank of the one.  NULL: it is freed. */
+/* SA2: as many as like try it, one can, and the others query; the rank of the one.  NULL: it is
+ * freed. */
 static int take_away(const struct known *set, const char *to, int tries)
 {
     int takes = 0, over = 0, sums[2];
@@ -84,7 +90,8 @@ static int take_away(const struct known *set, const char *to, int tries)
 
     pause_own();
     if (tries) {
-        int error = to ? MPIX_Session_pset_move(session, set->name, to) : MPIX_Session_pset_free(session, set->name);
+        int error = to ? MPIX_Session_pset_move(session, set->name, to)
+            : MPIX_Session_pset_free(session, set->name);
         takes = error == MPI_SUCCESS;
         if (!takes)
             ET_ERROR(error, MPI_ERR_ARG, NULL);
@@ -124,7 +131,8 @@ static void step_take_away(void)
     }
 }
 
-/* SO7: the set of all gets a name that sets of all may have had before, and means the new one from then on. */
+/* SO7: the set of all gets a name that sets of all may have had before, and means the new one from
+ * then on. */
 static void step_rename(void)
 {
     static const char *const to = "app://main";
@@ -148,9 +156,10 @@ static void step_rename(void)
     check_set(model.set, &everybody);
 }
 
-/* ---- sets that are made -------------------------------------------------------------------------------------- */
+/* ---- sets that are made ---------------------------------------------------------------------- */
 
-/* SN6: it is given unless it is another one's, or not well-formed.  The expected name: "" if none is requested. */
+/* SN6: it is given unless it is another one's, or not well-formed.  The expected name: "" if none
+ * is requested. */
 static MPI_Info requested_name(pset_name expected)
 {
     int kind = draw(6);
@@ -207,7 +216,8 @@ static struct list draw_operand(int maker, pset_name name)
 /* SO1, SO3 to SO5: one makes it, and the others are notified of its name. */
 static void step_combine(void)
 {
-    static const int ops[] = { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
+    static const int ops[] =
+        { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
     const struct list everybody = all();
     int op = ops[draw(3)], maker = draw(size), operands = 1 + draw(3), n = 1;
     pset_name names[3], made, expected;
@@ -239,7 +249,8 @@ static void step_split(void)
     const struct known set = model.sets[draw(model.n_sets)];
     const char *operand = set.name;
     int maker = draw(size), n = 3, first = draw(set.members.n + 1);
-    int second = draw(set.members.n - first + 1), sizes[3] = { first, second, set.members.n - first - second };
+    int second = draw(set.members.n - first + 1), sizes[3] =
+        { first, second, set.members.n - first - second };
     pset_name parts[3], text;
     MPI_Info info;
 
@@ -296,7 +307,7 @@ static void step_confirm(void)
     }
 }
 
-/* ---- data and texts ------------------------------------------------------------------------------------------ */
+/* ---- data and texts -------------------------------------------------------------------------- */
 
 static void write_data(const char *set, const char *key, const char *value)
 {
@@ -309,7 +320,8 @@ static void write_data(const char *set, const char *key, const char *value)
     ET_MPI(MPI_Info_free(&data));
 }
 
-/* Waits for it.  A process that only waits together with the others first does what they do while they wait. */
+/* Waits for it.  A process that only waits together with the others first does what they do while
+ * they wait. */
 static void read_data(const char *set, const char *key, const char *expected, int together)
 {
     const char *coll = together ? model.set : "mpi://SELF";
@@ -354,14 +366,16 @@ static void step_data(void)
     make_up("key", key);
     make_up("never", never);
     snprintf(value, sizeof(value), "%d", draw(1000000));
-    log_line("data of %s, written by rank %d, read %s", set.name, writer, together ? "together" : "alone");
+    log_line("data of %s, written by rank %d, read %s", set.name, writer,
+             together ? "together" : "alone");
     if (rank == writer)
         write_data(set.name, key, value);
     read_data(set.name, key, value, together);
     check_no_data(set.name, never);
 }
 
-/* Calls until it is notified, which the first member does in the call that is given; how many these were. */
+/* Calls until it is notified, which the first member does in the call that is given; how many these
+ * were. */
 static int await_text(const struct known *set, const char *text, int given)
 {
     int notifies = set->members.uids[0] == me, calls = 0;
@@ -373,7 +387,8 @@ static int await_text(const struct known *set, const char *text, int given)
             strcpy(notified, text);
         if (!draw_own(10))
             pause_own();
-        ET_MPI(MPIX_Session_bcast_pset_info(session, set->name, notified, sizeof(notified), notifies));
+        ET_MPI(MPIX_Session_bcast_pset_info(session, set->name, notified, sizeof(notified),
+                                            notifies));
         ET_CHECK(!notified[0] || !strcmp(notified, text), "SB1: the text is %s", notified);
     }
     return calls;
@@ -397,8 +412,9 @@ static void step_text(void)
     for (int i = 0; i < set.members.n; i++) {
         int first = counts[index_of(&everybody, set.members.uids[0])];
         int count = counts[index_of(&everybody, set.members.uids[i])];
-        ET_CHECK(count == first && count >= given, "SB1: got in call %d of uid %d, %d of uid %d, not before %d", first,
-                 set.members.uids[0], count, set.members.uids[i], given);
+        ET_CHECK(count == first &&
+                 count >= given, "SB1: got in call %d of uid %d, %d of uid %d, not before %d",
+                 first, set.members.uids[0], count, set.members.uids[i], given);
     }
 }
 

@@ -1,7 +1,7 @@
 /*
- * SC6: a change that is not granted states why, under the key mpix_reason of the info object that it was requested
- * with; one that is granted leaves no reason.  Rank 0 requests, the other one leaves.  --range 1: mpiexec has
- * --adapt-range 1:2.
+ * SC6: a change that is not granted states why, under the key mpix_reason of the info object that
+ * it was requested with; one that is granted leaves no reason.  Rank 0 requests, the other one
+ * leaves.  --range 1: mpiexec has --adapt-range 1:2.
  */
 
 #include "elastic_test.h"
@@ -43,7 +43,8 @@ static void query_all_reasons(int range)
         ET_CHECK(query(MPIX_PSETOP_SUB, "mpi_num_procs_sub", "1", info) == 1, "none is to leave");
         expect_reason(info, NULL);
     }
-    ET_ERROR(MPIX_Session_pset_move(session, "mpi://WORLD", "app://world"), MPI_ERR_ARG, "mpi://... cannot be moved");
+    ET_ERROR(MPIX_Session_pset_move(session, "mpi://WORLD", "app://world"), MPI_ERR_ARG,
+             "mpi://... cannot be moved");
     ET_MPI(MPI_Info_free(&info));
 }
 

@@ -1,6 +1,6 @@
 /*
- * SW1, SW2: in a program with windows changes through process sets are refused, with a message that states why; sets
- * themselves work, and so do windows afterwards.
+ * SW1, SW2: in a program with windows changes through process sets are refused, with a message that
+ * states why; sets themselves work, and so do windows afterwards.
  */
 
 #include "elastic_test.h"

@@ -1,8 +1,9 @@
 /*
- * SI8, SX6: processes of different start groups that have met once make communicators without a question to mpiexec:
- * of all, of some in another order, between two groups, and by two threads at a time whose tags have the same hash;
- * also after more of them have joined, and others have left.  Run by 2 processes; --epochs N changes.  --introduced 1,
- * on one host: who joins those that have met, and who was notified of it, do not meet at all.
+ * SI8, SX6: processes of different start groups that have met once make communicators without a
+ * question to mpiexec: of all, of some in another order, between two groups, and by two threads at
+ * a time whose tags have the same hash; also after more of them have joined, and others have left.
+ * Run by 2 processes; --epochs N changes.  --introduced 1, on one host: who joins those that have
+ * met, and who was notified of it, do not meet at all.
  */
 
 #include "session_changes.h"
@@ -21,8 +22,10 @@ static void open_variable(void)
 
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
-    ET_CHECK(MPI_T_pvar_get_index("session_meetings", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS, "no variable");
-    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &meetings, &count) == MPI_SUCCESS, "no handle");
+    ET_CHECK(MPI_T_pvar_get_index("session_meetings", MPI_T_PVAR_CLASS_COUNTER, &index) ==
+             MPI_SUCCESS, "no variable");
+    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &meetings, &count) == MPI_SUCCESS,
+             "no handle");
 }
 
 static unsigned long long count_meetings(void)
@@ -80,7 +83,8 @@ static void make_between(MPI_Group all, int rank, int size)
 
     ET_MPI(MPI_Group_range_incl(all, 1, first, &sides[0]));
     ET_MPI(MPI_Group_range_excl(all, 1, first, &sides[1]));
-    ET_MPI(MPI_Intercomm_create_from_groups(sides[side], leaders[side], sides[!side], leaders[!side], "between",
+    ET_MPI(MPI_Intercomm_create_from_groups(sides[side], leaders[side], sides[!side],
+                                            leaders[!side], "between",
                                             MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
     ET_MPI(MPI_Allreduce(&rank, &theirs, 1, MPI_INT, MPI_SUM, comm));
     mine = side ? 0 : size * (size - 1) / 2;
@@ -101,7 +105,8 @@ static void *work(void *argument)
     int low, high, number = mine->number;
     MPI_Comm comm;
 
-    ET_MPI(MPI_Comm_create_from_group(mine->all, tags[number], MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    ET_MPI(MPI_Comm_create_from_group(mine->all, tags[number], MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                      &comm));
     ET_MPI(MPI_Allreduce(&number, &low, 1, MPI_INT, MPI_MIN, comm));
     ET_MPI(MPI_Allreduce(&number, &high, 1, MPI_INT, MPI_MAX, comm));
     ET_CHECK(low == number && high == number, "thread %d is with %d to %d", number, low, high);

@@ -1,7 +1,7 @@
 /*
- * SI8: two creations at a time with different tags never mix, even if the tags' hashes agree.  Two threads of each of
- * 2 processes make a communicator each, again and again, in whatever order, and notify each other which one it is;
- * --inter 1: between the processes.
+ * SI8: two creations at a time with different tags never mix, even if the tags' hashes agree.  Two
+ * threads of each of 2 processes make a communicator each, again and again, in whatever order, and
+ * notify each other which one it is; --inter 1: between the processes.
  */
 
 #include "elastic_test.h"
@@ -26,8 +26,8 @@ static void create(MPI_Group world, const char *tag, MPI_Comm * comm)
     ET_MPI(MPI_Group_rank(world, &rank));
     for (int i = 0; i < 2; i++)
         ET_MPI(MPI_Group_incl(world, 1, &i, &halves[i]));
-    ET_MPI(MPI_Intercomm_create_from_groups(halves[rank], 0, halves[!rank], 0, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
-                                            comm));
+    ET_MPI(MPI_Intercomm_create_from_groups(halves[rank], 0, halves[!rank], 0, tag, MPI_INFO_NULL,
+                                            MPI_ERRORS_ARE_FATAL, comm));
     for (int i = 0; i < 2; i++)
         ET_MPI(MPI_Group_free(&halves[i]));
 }
@@ -47,8 +47,11 @@ static void *work(void *argument)
             et_sleep_ms(rand_r(&seed) % 3);
         create(world, tags[mine], &comm);
         int peer = inter ? 0 : !rank;
-        ET_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, peer, 0, &other, 1, MPI_INT, peer, 0, comm, MPI_STATUS_IGNORE));
-        ET_CHECK(other == mine, "SI8: round %d: the other one has made the communicator with tag %s", i, tags[other]);
+        ET_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, peer, 0, &other, 1, MPI_INT, peer, 0, comm,
+                            MPI_STATUS_IGNORE));
+        ET_CHECK(other == mine,
+                 "SI8: round %d: the other one has made the communicator with tag %s", i,
+                 tags[other]);
         ET_MPI(MPI_Comm_free(&comm));
     }
     ET_MPI(MPI_Group_free(&world));

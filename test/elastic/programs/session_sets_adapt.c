@@ -1,7 +1,7 @@
 /*
- * SW2: process sets in a world that is adapted.  In each epoch rank 0 makes a set of all, in turned order, and one of
- * itself; all know the members by their present ranks.  A set of an earlier epoch is ended if a member has left, and
- * has the same processes otherwise.  mpix://WORLD/E stays.
+ * SW2: process sets in a world that is adapted.  In each epoch rank 0 makes a set of all, in turned
+ * order, and one of itself; all know the members by their present ranks.  A set of an earlier epoch
+ * is ended if a member has left, and has the same processes otherwise.  mpix://WORLD/E stays.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,8 @@
 /*
- * SI8: a process that is slow has come all the same.  4 processes make a communicator.  Rank 1 sends its first message
- * and is stopped before it has had another one; that is enough for rank 2, which is through and ends.  Rank 3 waits for
- * rank 1, for much longer than it takes to learn that rank 2 has ended, and gets the communicator when rank 1 goes on.
+ * SI8: a process that is slow has come all the same.  4 processes make a communicator.  Rank 1
+ * sends its first message and is stopped before it has had another one; that is enough for rank 2,
+ * which is through and ends.  Rank 3 waits for rank 1, for much longer than it takes to learn that
+ * rank 2 has ended, and gets the communicator when rank 1 goes on.
  */
 
 #include "elastic_test.h"

@@ -1,6 +1,7 @@
 /*
- * SR1: a process of the launch that has not begun to use MPI counts as starting.  SI6, SI7, SI8, SN4, SA1, SL1.  4
- * processes of which rank 3 begins late, by a file, and reports it by another one; rank 0 polls all the time.
+ * SR1: a process of the launch that has not begun to use MPI counts as starting.  SI6, SI7, SI8,
+ * SN4, SA1, SL1.  4 processes of which rank 3 begins late, by a file, and reports it by another
+ * one; rank 0 polls all the time.
  *   --ends 1   it never begins, and ends
  */
 
@@ -53,7 +54,8 @@ static void expect_state(const char *name, const char *state)
     const char *is = value_of(name, "mpix_state");
 
     ET_CHECK(!strcmp(is, state), "SR1: %s is %s, not %s", name, is, state);
-    ET_CHECK(runs(name) == !strcmp(state, "running"), "SI6: %s is %s, and exists states otherwise", name, state);
+    ET_CHECK(runs(name) == !strcmp(state, "running"), "SI6: %s is %s, and exists states otherwise",
+             name, state);
 }
 
 static int create(const char *name, MPI_Comm * comm)

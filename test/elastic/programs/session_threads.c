@@ -1,8 +1,9 @@
 /*
- * SX11: two threads, each with a FUNNELED session of its own, communicate at once and undisturbed: each makes its own
- * communicator over all processes, again and again, while the other does the same.  SX10: meanwhile a third thread
- * makes and frees info objects, error handlers and attribute keys, as two do before anything is initialised and when
- * all has been ended; a handler and a key from before are used, and freed after the end.
+ * SX11: two threads, each with a FUNNELED session of its own, communicate at once and undisturbed:
+ * each makes its own communicator over all processes, again and again, while the other does the
+ * same.  SX10: meanwhile a third thread makes and frees info objects, error handlers and attribute
+ * keys, as two do before anything is initialised and when all has been ended; a handler and a key
+ * from before are used, and freed after the end.
  */
 
 #include "elastic_test.h"

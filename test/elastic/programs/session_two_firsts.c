@@ -1,6 +1,7 @@
 /*
- * SX5, SX10: the first communicators of a process are made by two threads at once, one over everybody, one over a part
- * of the processes.  All orders of the two must end: nobody depends on what another process does first.
+ * SX5, SX10: the first communicators of a process are made by two threads at once, one over
+ * everybody, one over a part of the processes.  All orders of the two must end: nobody depends on
+ * what another process does first.
  *   --how threads    all processes have two threads
  *   --how mixed      some have; the others make the one of the part first, then that of everybody
  *   --how init       the first thread calls MPI_Init
@@ -70,8 +71,8 @@ static void at_once(void *(*first) (void *), void *(*second) (void *))
 {
     pthread_t threads[2];
 
-    ET_CHECK(!pthread_create(&threads[0], NULL, first, NULL) && !pthread_create(&threads[1], NULL, second, NULL),
-             "no thread");
+    ET_CHECK(!pthread_create(&threads[0], NULL, first, NULL) &&
+             !pthread_create(&threads[1], NULL, second, NULL), "no thread");
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
 }

@@ -1,17 +1,24 @@
 /*
- * Nobody waits for ever: calls that wait, and the process that is waited for ends; and sets that are freed under the
- * feet of a creation.  Run by 3 processes, of which rank 2 ends, or by fewer or more and additions; --case
+ * Nobody waits for ever: calls that wait, and the process that is waited for ends; and sets that
+ * are freed under the feet of a creation.  Run by 3 processes, of which rank 2 ends, or by fewer or
+ * more and additions; --case
  *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that has ended
  *   freed       SO8: a set is freed while some of its members wait in MPI_Comm_create_from_group
  *   objects     SX9, SI8: windows and a file of a group one of whose members ends before it comes
  *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call, and with a request
  *   data        SD2, SC4: keys of a set that ends before they are written, requested in four ways
- *   fails       SC6: the process that a growth adds dies, which gives a request; the next growth works
- *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
- *   last        SF1, SF2: the only process is notified of an addition and ends; nobody is left that could accept it
- *   quits       SF3: the only process of the launch exits with its session open; the one that was added waits for it
- *   exits       SF3: one that is alone on its host exits with its session open, without a query; it prints LEAVES
- *   never       SF4: prints WAITS in front of a call that waits for what does not come, in each process another one
+ *   fails       SC6: the process that a growth adds dies, which gives a request; the next growth
+ *               works
+ *   proposed    SI8: all make a communicator with a process that is proposed, which is declined,
+ *               and then accepted
+ *   last        SF1, SF2: the only process is notified of an addition and ends; nobody is left that
+ *               could accept it
+ *   quits       SF3: the only process of the launch exits with its session open; the one that was
+ *               added waits for it
+ *   exits       SF3: one that is alone on its host exits with its session open, without a query; it
+ *               prints LEAVES
+ *   never       SF4: prints WAITS in front of a call that waits for what does not come, in each
+ *               process another one
  */
 
 #include "session_changes.h"
@@ -33,7 +40,8 @@ static void expect_aborted(int error, const char *clause)
     int class;
 
     ET_MPI(MPI_Error_class(error, &class));
-    ET_CHECK(class == MPI_ERR_PROC_ABORTED, "%s: class %d, not MPI_ERR_PROC_ABORTED", clause, class);
+    ET_CHECK(class == MPI_ERR_PROC_ABORTED, "%s: class %d, not MPI_ERR_PROC_ABORTED", clause,
+             class);
 }
 
 static void make_world(pset_name made)
@@ -97,15 +105,17 @@ static void case_objects(void)
         et_sleep_ms(100);
         finish();
     }
-    expect_aborted(MPIX_Win_create_from_group(group, "create", &here, sizeof(here), 1, MPI_INFO_NULL,
-                                              MPI_ERRORS_RETURN, &win), "SX9");
-    expect_aborted(MPIX_Win_allocate_from_group(group, "allocate", 8, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN, &memory,
-                                                &win), "SX9");
-    expect_aborted(MPIX_Win_allocate_shared_from_group(group, "shared", 8, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN, &memory,
-                                                       &win), "SX9");
-    expect_aborted(MPIX_Win_create_dynamic_from_group(group, "dynamic", MPI_INFO_NULL, MPI_ERRORS_RETURN, &win), "SX9");
+    expect_aborted(MPIX_Win_create_from_group(group, "create", &here, sizeof(here), 1,
+                                              MPI_INFO_NULL, MPI_ERRORS_RETURN, &win), "SX9");
+    expect_aborted(MPIX_Win_allocate_from_group(group, "allocate", 8, 1, MPI_INFO_NULL,
+                                                MPI_ERRORS_RETURN, &memory, &win), "SX9");
+    expect_aborted(MPIX_Win_allocate_shared_from_group(group, "shared", 8, 1, MPI_INFO_NULL,
+                                                       MPI_ERRORS_RETURN, &memory, &win), "SX9");
+    expect_aborted(MPIX_Win_create_dynamic_from_group(group, "dynamic", MPI_INFO_NULL,
+                                                      MPI_ERRORS_RETURN, &win), "SX9");
     ET_CHECK(win == MPI_WIN_NULL, "SX9: a window is left");
-    expect_aborted(MPIX_File_open_from_group(group, "file", "never", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+    expect_aborted(MPIX_File_open_from_group(group, "file", "never",
+                                             MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
                                              MPI_ERRORS_RETURN, &file), "SX9");
     ET_CHECK(file == MPI_FILE_NULL, "SX9: a file is left");
     ET_MPI(MPI_Group_free(&group));
@@ -148,11 +158,13 @@ static void case_data(void)
     }
     expect_aborted(MPIX_Session_get_pset_data(session, world, world, keys, 1, 1, &data), "SD2");
     if (rank == 0) {
-        expect_aborted(MPIX_Session_get_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data), "SD2");
+        expect_aborted(MPIX_Session_get_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data),
+                       "SD2");
         expect_aborted(MPI_Session_Get_PSet_Info(session, world, &data), "SC4");
     } else {
         ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data, &request));
+        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data,
+                                           &request));
         expect_aborted(MPI_Wait(&request, MPI_STATUS_IGNORE), "SD2");
     }
     ET_MPI(MPI_Comm_free(&comm));
@@ -195,7 +207,8 @@ static void case_failed(void)
     if (rank == 0) {
         ET_MPI(MPIX_Session_ipset_op(session, &op, &bound, 1, one, &failed, &n, &request));
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        ET_CHECK(op == MPIX_PSETOP_NULL && n == 0 && !failed, "SC6: %d sets of a process that has died", n);
+        ET_CHECK(op == MPIX_PSETOP_NULL && n == 0 &&
+                 !failed, "SC6: %d sets of a process that has died", n);
         n = 2;
         ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, &bound, 1, one, names, &n));
         ET_CHECK(n == 2, "SC6: the next growth makes %d sets", n);
@@ -212,7 +225,8 @@ static void case_failed(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
-/* Rank 0 is notified of an addition, and makes the set that all pass to MPI_Comm_create_from_group. */
+/* Rank 0 is notified of an addition, and makes the set that all pass to
+ * MPI_Comm_create_from_group. */
 static struct change propose(pset_name whole)
 {
     struct change change = { 0 };
@@ -262,8 +276,8 @@ static void join_whole(void)
     finish();
 }
 
-/* A child has nothing but its connection until the daemon has ended, so that the process' end alone shows what has
- * happened. */
+/* A child has nothing but its connection until the daemon has ended, so that the process' end alone
+ * shows what has happened. */
 static void quit(void)
 {
     const char *connection = getenv("PMI_FD");
@@ -344,7 +358,8 @@ static void case_never(void)
     } else if (rank == 1) {
         error = MPI_Comm_create_from_group(group, "never", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
     } else if (rank == 2) {
-        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", "mpi://WORLD", keys, 1, 1, &data, &request));
+        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", "mpi://WORLD", keys, 1, 1, &data,
+                                           &request));
         error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
         do {

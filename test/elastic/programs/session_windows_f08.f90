@@ -19,7 +19,8 @@ program session_windows_f08
   call MPI_Group_rank(group, rank)
 
   here = -1
-  call MPIX_Win_create_from_group(group, 'create', here, four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, win, ierror)
+  call MPIX_Win_create_from_group(group, 'create', here, four, 4, MPI_INFO_NULL, &
+      MPI_ERRORS_RETURN, win, ierror)
   call check(ierror == MPI_SUCCESS, 'create')
   call put(win)
   call check(here == 1 - rank, 'what was put into memory of the program')
@@ -27,11 +28,11 @@ program session_windows_f08
 
   do kind = 1, 2
     if (kind == 1) then
-      call MPIX_Win_allocate_from_group(group, 'allocate', four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, memory, win, &
-                                        ierror)
+      call MPIX_Win_allocate_from_group(group, 'allocate', four, 4, MPI_INFO_NULL, &
+                                        MPI_ERRORS_RETURN, memory, win, ierror)
     else
-      call MPIX_Win_allocate_shared_from_group(group, 'shared', four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, memory, &
-                                               win, ierror)
+      call MPIX_Win_allocate_shared_from_group(group, 'shared', four, 4, MPI_INFO_NULL, &
+                                               MPI_ERRORS_RETURN, memory, win, ierror)
     end if
     call check(ierror == MPI_SUCCESS, 'allocate')
     call c_f_pointer(memory, allocated)
@@ -40,12 +41,13 @@ program session_windows_f08
     call MPI_Win_free(win)
   end do
 
-  call MPIX_Win_create_dynamic_from_group(group, 'dynamic', MPI_INFO_NULL, MPI_ERRORS_RETURN, win, ierror)
+  call MPIX_Win_create_dynamic_from_group(group, 'dynamic', MPI_INFO_NULL, MPI_ERRORS_RETURN, win, &
+      ierror)
   call check(ierror == MPI_SUCCESS, 'dynamic')
   call MPI_Win_free(win)
 
-  call MPIX_File_open_from_group(group, 'file ', 'windows.data', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, &
-                                 MPI_ERRORS_RETURN, file, ierror)
+  call MPIX_File_open_from_group(group, 'file ', 'windows.data', MPI_MODE_CREATE + MPI_MODE_RDWR, &
+                                 MPI_INFO_NULL, MPI_ERRORS_RETURN, file, ierror)
   call check(ierror == MPI_SUCCESS, 'open')
   offset = 4 * rank
   call MPI_File_write_at_all(file, offset, rank, 1, MPI_INTEGER, MPI_STATUS_IGNORE)
@@ -56,7 +58,8 @@ program session_windows_f08
   call check(value == 1 - rank, 'what the other one has written')
   call MPI_File_close(file)
 
-  call MPIX_Win_create_dynamic_from_group(MPI_GROUP_EMPTY, 'dynamic', MPI_INFO_NULL, MPI_ERRORS_RETURN, win, ierror)
+  call MPIX_Win_create_dynamic_from_group(MPI_GROUP_EMPTY, 'dynamic', MPI_INFO_NULL, &
+      MPI_ERRORS_RETURN, win, ierror)
   call check(ierror /= MPI_SUCCESS, 'an empty group is an error')
   call MPI_Group_free(group)
   call MPI_Session_finalize(session)

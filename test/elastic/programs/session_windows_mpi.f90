@@ -12,7 +12,8 @@ program session_windows_mpi
   call MPI_Group_rank(group, rank, ierror)
 
   here = -1
-  call MPIX_Win_create_from_group(group, 'create', here, four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, win, ierror)
+  call MPIX_Win_create_from_group(group, 'create', here, four, 4, MPI_INFO_NULL, &
+      MPI_ERRORS_RETURN, win, ierror)
   call check(ierror == MPI_SUCCESS, 'create')
   call MPI_Win_fence(0, win, ierror)
   call MPI_Put(rank, 1, MPI_INTEGER, 1 - rank, zero, 1, MPI_INTEGER, win, ierror)
@@ -20,8 +21,8 @@ program session_windows_mpi
   call check(here == 1 - rank, 'what was put')
   call MPI_Win_free(win, ierror)
 
-  call MPIX_File_open_from_group(group, 'file', 'windows.data', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, &
-                                 MPI_ERRORS_RETURN, file, ierror)
+  call MPIX_File_open_from_group(group, 'file', 'windows.data', MPI_MODE_CREATE + MPI_MODE_RDWR, &
+                                 MPI_INFO_NULL, MPI_ERRORS_RETURN, file, ierror)
   call check(ierror == MPI_SUCCESS, 'open')
   offset = 4 * rank
   call MPI_File_write_at_all(file, offset, rank, 1, MPI_INTEGER, MPI_STATUS_IGNORE, ierror)

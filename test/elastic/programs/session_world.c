@@ -1,6 +1,7 @@
 /*
- * SX8: MPI_COMM_WORLD is MPI_ERR_COMM before MPI_Init and after MPI_Finalize, also when sessions have made a
- * communicator over the same processes, and the message states what is missing.  In between it is an ordinary world.
+ * SX8: MPI_COMM_WORLD is MPI_ERR_COMM before MPI_Init and after MPI_Finalize, also when sessions
+ * have made a communicator over the same processes, and the message states what is missing.  In
+ * between it is an ordinary world.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,7 @@
 /*
- * SA1, SW2: the world of an epoch, which all processes query after each window, is one question of each proxy;
- * the test counts them.  Rank 0 prints READY before the windows and LOOKED after them, and goes on when the files `go`
- * and `end` are there.
+ * SA1, SW2: the world of an epoch, which all processes query after each window, is one question of
+ * each proxy; the test counts them.  Rank 0 prints READY before the windows and LOOKED after them,
+ * and goes on when the files `go` and `end` are there.
  */
 
 #include "elastic_test.h"

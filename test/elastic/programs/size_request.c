@@ -1,8 +1,9 @@
 /*
- * MPIX_Adapt_request: the program itself requests the sizes --sizes 4,1,...: rank 0, or with --all 1 every process,
- * makes the size request in each iteration, which is one size request.  Each is granted by an adaptation.  --refused
- * TEXT: the size request for --sizes is refused with this reason instead.  --withdraw 1: what is requested is
- * withdrawn.  A malformed size request is an error.
+ * MPIX_Adapt_request: the program itself requests the sizes --sizes 4,1,...: rank 0, or with --all
+ * 1 every process, makes the size request in each iteration, which is one size request.  Each is
+ * granted by an adaptation.  --refused TEXT: the size request for --sizes is refused with this
+ * reason instead.  --withdraw 1: what is requested is withdrawn.  A malformed size request is an
+ * error.
  */
 
 #include "elastic_test.h"
@@ -44,10 +45,12 @@ static int await_end(int size_info, char *reason, int reason_bytes)
 
     while (1) {
         ET_MPI(MPIX_Adapt_request_state(size_info, &state, &info));
-        ET_CHECK((state == MPIX_ADAPT_REQUEST_OPEN) == (info == MPI_INFO_NULL), "state %d, and info", state);
+        ET_CHECK((state == MPIX_ADAPT_REQUEST_OPEN) == (info == MPI_INFO_NULL),
+                 "state %d, and info", state);
         if (state != MPIX_ADAPT_REQUEST_OPEN)
             break;
-        ET_CHECK(et_seconds() < start + et.patience_s, "request %d is open after %g s", size_info, et.patience_s);
+        ET_CHECK(et_seconds() < start + et.patience_s, "request %d is open after %g s", size_info,
+                 et.patience_s);
         et_sleep_ms(1);
     }
     ET_MPI(MPI_Info_get_string(info, "reason", &n, reason, &flag));
@@ -81,13 +84,17 @@ static void after(void)
     if (of_epoch != et.epoch - 1)
         return;                 /* it has joined */
     int state = await_end(id, reason, sizeof(reason));
-    ET_CHECK(state == MPIX_ADAPT_REQUEST_GRANTED && reason[0] == '\0', "state %d: %s", state, reason);
+    ET_CHECK(state == MPIX_ADAPT_REQUEST_GRANTED &&
+             reason[0] == '\0', "state %d: %s", state, reason);
     ET_CHECK(et.size == wanted[et.epoch - 1], "size %d", et.size);
     if (of_all)
-        return;                 /* others make the next size request already, and this one would replace it */
+        /* others make the next size request already, and this one would replace it */
+        return;
     int now = request_size(et.size);
-    ET_CHECK(await_end(now, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_GRANTED, "the size that it has: %s", reason);
-    ET_CHECK(await_end(id, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_GRANTED, "no longer granted");
+    ET_CHECK(await_end(now, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_GRANTED,
+             "the size that it has: %s", reason);
+    ET_CHECK(await_end(id, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_GRANTED,
+             "no longer granted");
 }
 
 static void is_error(const char *key, const char *value, int class, const char *word)
@@ -140,7 +147,8 @@ static void refused(const char *why)
 
     id = request_size(wanted[0]);
     int state = await_end(id, reason, sizeof(reason));
-    ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED && strstr(reason, why), "state %d: %s", state, reason);
+    ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED &&
+             strstr(reason, why), "state %d: %s", state, reason);
 }
 
 /* It may have been granted before.  Of many, the last ones are known. */
@@ -151,14 +159,16 @@ static void withdrawn(void)
 
     ET_MPI(MPIX_Adapt_request_withdraw(first));
     state = await_end(first, reason, sizeof(reason));
-    ET_CHECK(state == MPIX_ADAPT_REQUEST_WITHDRAWN && strstr(reason, "withdrawn"), "state %d: %s", state, reason);
+    ET_CHECK(state == MPIX_ADAPT_REQUEST_WITHDRAWN &&
+             strstr(reason, "withdrawn"), "state %d: %s", state, reason);
     ET_MPI(MPIX_Adapt_request_withdraw(first));
     for (int i = 0; i < 8; i++)
         id = request_size(et.size + 1 + i % 2);
     ET_MPI(MPIX_Adapt_request_withdraw(id));
     ET_CHECK(id == first + 8, "request %d after request %d", id, first);
     for (int i = first + 1; i <= id; i++)
-        ET_CHECK(await_end(i, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_WITHDRAWN, "request %d: %s", i, reason);
+        ET_CHECK(await_end(i, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_WITHDRAWN,
+                 "request %d: %s", i, reason);
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     ET_ERROR(MPIX_Adapt_request_state(first, &state, NULL), MPI_ERR_ARG, "remembered");

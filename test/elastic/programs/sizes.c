@@ -1,6 +1,7 @@
 /*
- * MPIX_Adapt_sizes: rules that are none are refused with what is wrong and where; a rule is known to mpiexec, which
- * skips entries of a schedule with its reason.  --rule gives it, or --callback N a function that allows divisors of N.
+ * MPIX_Adapt_sizes: rules that are none are refused with what is wrong and where; a rule is known
+ * to mpiexec, which skips entries of a schedule with its reason.  --rule gives it, or --callback N
+ * a function that allows divisors of N.
  */
 
 #include "elastic_test.h"

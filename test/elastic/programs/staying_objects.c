@@ -1,6 +1,6 @@
 /*
- * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone with its messages, datatypes,
- * operations, info objects, keyvals, error handlers, the error handler and the name of
+ * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone with its messages,
+ * datatypes, operations, info objects, keyvals, error handlers, the error handler and the name of
  * MPI_COMM_WORLD.  These do not: attributes cached on MPI_COMM_WORLD, deleted through their
  * callbacks, once.
  */

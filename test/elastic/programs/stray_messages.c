@@ -1,11 +1,12 @@
 /*
- * C4: what nobody received in one world is received in no later one.  In each world and each window every process
- * leaves messages behind for every other one on each kind of communicator: the world, a copy that lives until
- * commit, a copy that is freed before (its context id is given out again), in the window intercomm, new_comm_world and
- * a copy of that.  Their tags and contents have the epoch.  In each new world the same communicators are
- * made anew and nothing may lie there, whoever probes and however long it took to arrive; then one
- * message of the present epoch is sent and received with wildcards.
- * Partitioned operations of which only one side exists are left over, too, with --partitioned 1.
+ * C4: what nobody received in one world is received in no later one.  In each world and each window
+ * every process leaves messages behind for every other one on each kind of communicator: the world,
+ * a copy that lives until commit, a copy that is freed before (its context id is given out again),
+ * in the window intercomm, new_comm_world and a copy of that.  Their tags and contents have the
+ * epoch.  In each new world the same communicators are made anew and nothing may lie there, whoever
+ * probes and however long it took to arrive; then one message of the present epoch is sent and
+ * received with wildcards.  Partitioned operations of which only one side exists are left over,
+ * too, with --partitioned 1.
  */
 
 #include "elastic_test.h"

@@ -1,8 +1,8 @@
 /*
- * MPI_THREAD_MULTIPLE (W5, C2, C5): three threads of each process exchange messages on copies of the
- * world that are made anew after each commit, and go on doing so through probe, begin and window of the
- * main thread, until all processes are in the window; another thread talks to itself on a copy of
- * MPI_COMM_SELF all the time, through commit as well.
+ * MPI_THREAD_MULTIPLE (W5, C2, C5): three threads of each process exchange messages on copies of
+ * the world that are made anew after each commit, and go on doing so through probe, begin and
+ * window of the main thread, until all processes are in the window; another thread talks to itself
+ * on a copy of MPI_COMM_SELF all the time, through commit as well.
  */
 
 #include "elastic_test.h"
@@ -52,7 +52,8 @@ static void *exchange(void *argument)
 
         ET_MPI(MPI_Sendrecv(&word, 1, MPI_INT, (rank + 1) % size, index, &got, 1, MPI_INT, from,
                             index, copies[index], MPI_STATUS_IGNORE));
-        ET_CHECK(got == from * 1000 + (int) (rounds[index] % 1000), "thread %d: got %d", index, got);
+        ET_CHECK(got == from * 1000 + (int) (rounds[index] % 1000), "thread %d: got %d", index,
+                 got);
         ET_MPI(MPI_Allreduce(&mine, &all_closing, 1, MPI_INT, MPI_MIN, copies[index]));
         rounds[index]++;
         et_sleep_ms(0.2);
@@ -85,8 +86,8 @@ static void before(void)
         rounds_before[i] = rounds[i];
 }
 
-/* Threads on the old world go on in the window.  With commit it ends, so they are done with it by then;
- * for a leaving process MPI ends there. */
+/* Threads on the old world go on in the window.  With commit it ends, so they are done with it by
+ * then; for a leaving process MPI ends there. */
 static void window(void)
 {
     if (et.status == MPI_ADAPT_STATUS_JOINING)

@@ -1,8 +1,8 @@
 /*
- * A profiling tool as most are: it starts in MPI_Init or MPI_Init_thread, whatever the program calls,
- * and aborts if anything else comes first.  It knows of adaptations: it requests rank and size again
- * after a commit, and in MPI_Finalize, which leaving processes reach from within their commit.
- * Each process writes what it has seen into the file tool.PID.
+ * A profiling tool as most are: it starts in MPI_Init or MPI_Init_thread, whatever the program
+ * calls, and aborts if anything else comes first.  It knows of adaptations: it requests rank and
+ * size again after a commit, and in MPI_Finalize, which leaving processes reach from within their
+ * commit.  Each process writes what it has seen into the file tool.PID.
  */
 
 #include <mpi.h>

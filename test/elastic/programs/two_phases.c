@@ -39,7 +39,8 @@ static void run_phase(int until_epoch)
         MPI_Probe_adapt(&pending, &status, &info);
         if (pending == MPI_ADAPT_TRUE) {
             adapt();
-            continue;           /* joining processes start with a probe, so the others do, too (P3) */
+            /* joining processes start with a probe, so the others do, too (P3) */
+            continue;
         }
         et_sleep_ms(1);
         MPI_Allreduce(&et.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

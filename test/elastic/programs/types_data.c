@@ -1,8 +1,8 @@
 /*
- * The true bounds and the data of drawn datatypes, compared with a list of the bytes that their constructors stand for:
- * packed and unpacked, in messages to the other process and to itself, in puts and gets.  On the other side are the
- * same basic elements without gaps, so that long messages are split within an element on one side (defect 52).
- * --seed N --types N
+ * The true bounds and the data of drawn datatypes, compared with a list of the bytes that their
+ * constructors stand for: packed and unpacked, in messages to the other process and to itself, in
+ * puts and gets.  On the other side are the same basic elements without gaps, so that long messages
+ * are split within an element on one side (defect 52).  --seed N --types N
  */
 
 #include "types_drawn.h"
@@ -28,7 +28,7 @@ static MPI_Datatype packed_type(const struct model *model)
     return packed;
 }
 
-/* ---- the data -------------------------------------------------------------------------------------------------- */
+/* ---- the data -------------------------------------------------------------------------------- */
 
 static int n;                   /* elements of the type */
 static MPI_Aint extent, origin, bytes, packed_bytes;
@@ -37,8 +37,8 @@ static char *typed, *packed, *seen, *expected;
 static void compare(const char *call, const char *right, MPI_Aint length, int number)
 {
     for (MPI_Aint i = 0; i < length; i++)
-        ET_CHECK(seen[i] == right[i], "%s of type %d, %d of them: byte %d of %d is %d, not %d", call, number, n,
-                 (int) i, (int) length, seen[i], right[i]);
+        ET_CHECK(seen[i] == right[i], "%s of type %d, %d of them: byte %d of %d is %d, not %d",
+                 call, number, n, (int) i, (int) length, seen[i], right[i]);
     memset(seen, EMPTY, (size_t) length);
 }
 
@@ -76,11 +76,14 @@ static void exchange(MPI_Datatype type, MPI_Datatype tight, int number)
     position = 0;
     ET_MPI(MPI_Unpack(packed, size, &position, seen + origin, n, type, world));
     compare("Unpack", expected, bytes, number);
-    ET_MPI(MPI_Sendrecv(typed + origin, n, type, 0, 1, seen + origin, n, type, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(typed + origin, n, type, 0, 1, seen + origin, n, type, 0, 1, MPI_COMM_SELF,
+                        MPI_STATUS_IGNORE));
     compare("Sendrecv with itself", expected, bytes, number);
-    ET_MPI(MPI_Sendrecv(typed + origin, n, type, partner, 1, seen, n, tight, partner, 1, world, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(typed + origin, n, type, partner, 1, seen, n, tight, partner, 1, world,
+                        MPI_STATUS_IGNORE));
     compare("Send", packed, size, number);
-    ET_MPI(MPI_Sendrecv(packed, n, tight, partner, 1, seen + origin, n, type, partner, 1, world, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Sendrecv(packed, n, tight, partner, 1, seen + origin, n, type, partner, 1, world,
+                        MPI_STATUS_IGNORE));
     compare("Recv", expected, bytes, number);
 }
 
@@ -117,7 +120,8 @@ static void check_type(MPI_Datatype type, const struct model *model, int number)
     ET_MPI(MPI_Type_commit(&type));
     ET_MPI(MPI_Type_size(type, &size));
     ET_MPI(MPI_Type_get_true_extent(type, &lb, &extent));
-    ET_CHECK(lb == begin && extent == span, "the true bounds of type %d are %ld and %ld, not %ld and %ld", number,
+    ET_CHECK(lb == begin &&
+             extent == span, "the true bounds of type %d are %ld and %ld, not %ld and %ld", number,
              (long) lb, (long) (lb + extent), (long) begin, (long) (begin + span));
     ET_MPI(MPI_Type_get_extent(type, &lb, &extent));
     n = extent >= span ? draw(1, 3) : 1;
@@ -134,7 +138,8 @@ static void check_type(MPI_Datatype type, const struct model *model, int number)
     ET_MPI(MPI_Type_free(&tight));
 }
 
-/* A member without data has the bounds of its type, if there are any, and no true bounds (defect 54). */
+/* A member without data has the bounds of its type, if there are any, and no true bounds (defect
+ * 54). */
 static void check_empty_members(void)
 {
     const MPI_Aint at[] = { 100, 8 };
@@ -149,9 +154,11 @@ static void check_empty_members(void)
         ET_MPI(MPI_Type_get_extent(type, &lb, &upper));
         ET_MPI(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
         upper += lb;
-        ET_CHECK(lb == 8 && upper == (i ? 108 : 12), "member %d: the bounds are %ld and %ld", i, (long) lb,
+        ET_CHECK(lb == 8 &&
+                 upper == (i ? 108 : 12), "member %d: the bounds are %ld and %ld", i, (long) lb,
                  (long) upper);
-        ET_CHECK(true_lb == 8 && true_extent == 4, "member %d: %ld bytes of data at %ld", i, (long) true_extent,
+        ET_CHECK(true_lb == 8 &&
+                 true_extent == 4, "member %d: %ld bytes of data at %ld", i, (long) true_extent,
                  (long) true_lb);
         ET_MPI(MPI_Type_free(&type));
     }
@@ -159,7 +166,8 @@ static void check_empty_members(void)
     ET_MPI(MPI_Type_free(&empty));
 }
 
-static void check_bounds(const char *name, MPI_Datatype type, MPI_Aint right_lb, MPI_Aint right_extent)
+static void check_bounds(const char *name, MPI_Datatype type, MPI_Aint right_lb,
+                         MPI_Aint right_extent)
 {
     MPI_Aint lb, bound, true_lb, true_extent;
     MPI_Datatype with_data;
@@ -171,14 +179,14 @@ static void check_bounds(const char *name, MPI_Datatype type, MPI_Aint right_lb,
     ET_MPI(MPI_Type_get_extent(type, &lb, &bound));
     ET_MPI(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
     ET_CHECK(size == 0 && lb == right_lb && bound == right_extent && true_extent == 0,
-             "%s: size %d, lower bound %ld, extent %ld, true extent %ld", name, size, (long) lb, (long) bound,
-             (long) true_extent);
+             "%s: size %d, lower bound %ld, extent %ld, true extent %ld", name, size, (long) lb,
+             (long) bound, (long) true_extent);
     ET_MPI(MPI_Sendrecv(NULL, 3, type, 0, 1, NULL, 3, type, 0, 1, MPI_COMM_SELF, &status));
     ET_MPI(MPI_Get_count(&status, MPI_BYTE, &count));
     ET_MPI(MPI_Pack_size(3, type, MPI_COMM_SELF, &size));
     ET_CHECK(count == 0 && size == 0, "%s: %d bytes received, %d packed", name, count, size);
-    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 0}, (MPI_Datatype[]) {type, MPI_INT},
-                                  &with_data));
+    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 0},
+                                  (MPI_Datatype[]) {type, MPI_INT}, &with_data));
     ET_MPI(MPI_Type_get_extent(with_data, &lb, &bound));
     ET_CHECK(lb == (right_lb < 0 ? right_lb : 0) && lb + bound >= right_lb + right_extent,
              "%s, with data: lower bound %ld, extent %ld", name, (long) lb, (long) bound);
@@ -211,7 +219,8 @@ static void check_types_of_bounds(void)
     check_bounds("struct", type, 3, 20);
     ET_MPI(MPI_Type_dup(bounds, &type));
     check_bounds("dup", type, -2, 10);
-    ET_MPI(MPI_Type_create_subarray(1, blocks + 1, lengths + 1, blocks, MPI_ORDER_C, bounds, &type));
+    ET_MPI(MPI_Type_create_subarray(1, blocks + 1, lengths + 1, blocks, MPI_ORDER_C, bounds,
+                                    &type));
     check_bounds("subarray", type, 0, 40);
     ET_MPI(MPI_Type_free(&bounds));
     ET_MPI(MPI_Type_free(&empty));

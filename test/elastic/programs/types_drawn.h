@@ -32,7 +32,8 @@ static MPI_Datatype draw_basic(struct model *model)
     } basics[] = {
         {MPI_CHAR, MPI_CHAR, 1, 0}, {MPI_SHORT, MPI_SHORT, 2, 0}, {MPI_INT, MPI_INT, 4, 0},
         {MPI_DOUBLE, MPI_DOUBLE, 8, 0}, {MPI_C_DOUBLE_COMPLEX, MPI_C_DOUBLE_COMPLEX, 16, 0},
-        {MPIX_C_FLOAT16, MPIX_C_FLOAT16, 2, 0}, {MPI_2INT, MPI_INT, 4, 4}, {MPI_SHORT_INT, MPI_SHORT, 2, 4},
+        {MPIX_C_FLOAT16, MPIX_C_FLOAT16, 2, 0}, {MPI_2INT, MPI_INT, 4, 4},
+        {MPI_SHORT_INT, MPI_SHORT, 2, 4},
         {MPI_DOUBLE_INT, MPI_DOUBLE, 8, 8}, {MPI_LONG_INT, MPI_LONG, 8, 8},
         {MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG, 8, 0}, {MPI_WCHAR, MPI_WCHAR, 4, 0}
     };
@@ -80,14 +81,17 @@ static void free_derived(MPI_Datatype * type)
 }
 
 /* The elements of one process of a distribution over several, in one dimension. */
-static MPI_Datatype draw_darray(struct model *model, const struct model *inner, MPI_Datatype old, MPI_Aint extent)
+static MPI_Datatype draw_darray(struct model *model, const struct model *inner, MPI_Datatype old,
+                                MPI_Aint extent)
 {
-    const int all = draw(1, 7), processes = draw(1, 3), rank = draw(0, processes - 1), cyclic = draw(0, 1);
+    const int all = draw(1, 7), processes = draw(1, 3), rank = draw(0, processes - 1), cyclic =
+        draw(0, 1);
     const int block = cyclic ? draw(1, 3) : (all + processes - 1) / processes;
     MPI_Datatype type;
 
     ET_MPI(MPI_Type_create_darray(processes, rank, 1, &all,
-                                  (int[]) {cyclic ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK}, &block, &processes,
+                                  (int[]) { cyclic ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK },
+                                  &block, &processes,
                                   draw(0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, old, &type));
     for (int i = 0; i < all; i++)
         if (i / block % processes == rank)
@@ -122,7 +126,8 @@ static MPI_Datatype draw_type(struct model *model, int depth)
         for (int i = 0; i < blocks; i++)
             append(model, inner, i * stride);
     } else if (kind == 2) {
-        ET_MPI(MPI_Type_create_resized(old, draw(0, 2) ? 0 : draw(-9, 9), begin + stride + draw(0, 20), &type));
+        ET_MPI(MPI_Type_create_resized(old, draw(0, 2) ? 0 : draw(-9, 9),
+                                       begin + stride + draw(0, 20), &type));
         append(model, inner, 0);
     } else if (kind == 5 && extent == stride) {
         type = draw_darray(model, inner, old, extent);

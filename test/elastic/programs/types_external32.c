@@ -1,7 +1,7 @@
 /*
- * The data representation external32: drawn datatypes are packed and unpacked, written to files and read from them, and
- * compared with their elements, converted one by one.  Around all data are bytes that must stay.
- * --seed N --types N
+ * The data representation external32: drawn datatypes are packed and unpacked, written to files and
+ * read from them, and compared with their elements, converted one by one.  Around all data are
+ * bytes that must stay.  --seed N --types N
  */
 
 #include <wchar.h>
@@ -11,7 +11,7 @@ enum { MARGIN = 64, LONG_DATA = 600000, EMPTY = 0x55, LONGS = 10 };
 
 static const char *const path = "types_external32.data";
 
-/* ---- the representation ----------------------------------------------------------------------------------------- */
+/* ---- the representation ---------------------------------------------------------------------- */
 
 static int external_bytes(MPI_Datatype basic, int bytes)
 {
@@ -34,7 +34,8 @@ static unsigned long long value_of(const char *element, int bytes)
 /* An element as it is in a file; its length. */
 static int convert(MPI_Datatype basic, const char *element, int bytes, char *external)
 {
-    const int parts = basic == MPI_C_DOUBLE_COMPLEX ? 2 : 1, part = bytes / parts, all = external_bytes(basic, bytes);
+    const int parts = basic == MPI_C_DOUBLE_COMPLEX ? 2 : 1, part = bytes / parts, all =
+        external_bytes(basic, bytes);
 
     for (int i = 0; i < all; i++) {
         const int shift = 8 * (all / parts - 1 - i % (all / parts));
@@ -56,7 +57,7 @@ static void narrow(MPI_Datatype basic, char *element, int bytes)
         memcpy(element, &(wchar_t) {(uint16_t) value}, sizeof(wchar_t));
 }
 
-/* ---- drawn types ------------------------------------------------------------------------------------------------ */
+/* ---- drawn types ----------------------------------------------------------------------------- */
 
 static int n;                   /* elements of the type */
 static MPI_Aint extent, origin, bytes, packed_bytes, elements;
@@ -66,8 +67,8 @@ static MPI_File file;
 static void compare(const char *call, const char *right, MPI_Aint length, int number)
 {
     for (MPI_Aint i = 0; i < length; i++)
-        ET_CHECK(seen[i] == right[i], "%s of type %d, %d of them: byte %ld of %ld is %d, not %d", call, number, n,
-                 (long) i, (long) length, seen[i], right[i]);
+        ET_CHECK(seen[i] == right[i], "%s of type %d, %d of them: byte %ld of %ld is %d, not %d",
+                 call, number, n, (long) i, (long) length, seen[i], right[i]);
     memset(seen, EMPTY, (size_t) length);
 }
 
@@ -111,20 +112,25 @@ static void check_pack(MPI_Datatype type, int number)
     MPI_Aint position = MARGIN, size;
 
     ET_MPI(MPI_Pack_external_size("external32", n, type, &size));
-    ET_CHECK(size == packed_bytes, "the size of type %d, %d of them: %ld, not %ld", number, n, (long) size,
-             (long) packed_bytes);
-    ET_MPI(MPI_Pack_external("external32", typed + origin, n, type, seen, MARGIN + size, &position));
+    ET_CHECK(size == packed_bytes, "the size of type %d, %d of them: %ld, not %ld", number, n,
+             (long) size, (long) packed_bytes);
+    ET_MPI(MPI_Pack_external("external32", typed + origin, n, type, seen, MARGIN + size,
+                             &position));
     ET_CHECK(position == MARGIN + size, "type %d: position %ld", number, (long) position);
     compare("Pack_external", packed, MARGIN + packed_bytes + MARGIN, number);
     position = MARGIN;
-    ET_MPI(MPI_Unpack_external("external32", packed, MARGIN + size, &position, seen + origin, n, type));
-    ET_CHECK(position == MARGIN + size, "type %d: position %ld after Unpack_external", number, (long) position);
+    ET_MPI(MPI_Unpack_external("external32", packed, MARGIN + size, &position, seen + origin, n,
+                               type));
+    ET_CHECK(position == MARGIN + size, "type %d: position %ld after Unpack_external", number,
+             (long) position);
     compare("Unpack_external", expected, bytes, number);
 
     position = MARGIN;
-    ET_ERROR(MPI_Pack_external("external32", typed + origin, n, type, seen, MARGIN + size - 1, &position), MPI_ERR_ARG,
+    ET_ERROR(MPI_Pack_external("external32", typed + origin, n, type, seen, MARGIN + size - 1,
+                               &position), MPI_ERR_ARG,
              "too small");
-    ET_ERROR(MPI_Unpack_external("external32", packed, MARGIN + size - 1, &position, seen + origin, n, type),
+    ET_ERROR(MPI_Unpack_external("external32", packed, MARGIN + size - 1, &position, seen + origin,
+                                 n, type),
              MPI_ERR_TRUNCATE, NULL);
     memset(expected, EMPTY, (size_t) bytes);
     compare("Pack_external into a short buffer", expected, bytes, number);
@@ -135,8 +141,8 @@ static void check_status(const MPI_Status * status, MPI_Datatype type, MPI_Aint 
     int count;
 
     ET_MPI(MPI_Get_elements(status, type, &count));
-    ET_CHECK(count == right, "type %d, %d of them: the status has %d elements, not %ld", number, n, count,
-             (long) right);
+    ET_CHECK(count == right, "type %d, %d of them: the status has %d elements, not %ld", number, n,
+             count, (long) right);
 }
 
 /* Of the data that a file has in front of its end `cut` bytes are missing. */
@@ -182,7 +188,8 @@ static void check_file(MPI_Datatype type, const struct model *model, int number)
     check_status(&status, MPI_BYTE, packed_bytes, number);
     ET_MPI(MPI_File_get_byte_offset(file, packed_bytes - 1, &end));
     ET_MPI(MPI_File_get_size(file, &size));
-    ET_CHECK(size == end + 1, "type %d: the file has %ld bytes, not %ld", number, (long) size, (long) end + 1);
+    ET_CHECK(size == end + 1, "type %d: the file has %ld bytes, not %ld", number, (long) size,
+             (long) end + 1);
     compare("Write", packed, MARGIN + packed_bytes + MARGIN, number);
 
     ET_MPI(MPI_File_get_byte_offset(file, packed_bytes - cut, &end));
@@ -237,9 +244,10 @@ static void check_backwards(struct model *model)
     ET_MPI(MPI_Type_free(&backwards));
 }
 
-/* ---- known data ------------------------------------------------------------------------------------------------- */
+/* ---- known data ------------------------------------------------------------------------------ */
 
-static void check_known(const char *name, MPI_Datatype type, const void *data, const char *right, int length)
+static void check_known(const char *name, MPI_Datatype type, const void *data, const char *right,
+                        int length)
 {
     char known[64], back[64];
     MPI_Aint position = 0, end = 0;
@@ -264,18 +272,21 @@ static void check_known_data(void)
     static const struct {
         long double parts[2];
     } numbers = { {1.5L, -2} };
-    static const char quads[] = "\x3f\xff\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    static const char floats[] = "\x3f\xc0\0\0\xc0\0\0\0", doubles[] = "\x3f\xf8\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0";
+    static const char quads[] =
+        "\x3f\xff\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    static const char floats[] = "\x3f\xc0\0\0\xc0\0\0\0", doubles[] =
+        "\x3f\xf8\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0";
     MPI_Datatype real;
 
     check_known("long double", MPI_LONG_DOUBLE, numbers.parts, quads, 16);
     check_known("long double complex", MPI_C_LONG_DOUBLE_COMPLEX, numbers.parts, quads, 32);
-    check_known("float complex", MPI_C_FLOAT_COMPLEX, (float[]) {1.5F, -2}, floats, 8);
-    check_known("double complex", MPI_C_DOUBLE_COMPLEX, (double[]) {1.5, -2}, doubles, 16);
-    check_known("long", MPI_LONG, (long[]) {-2}, "\xff\xff\xff\xfe", 4);
-    check_known("unsigned long", MPI_UNSIGNED_LONG, (unsigned long[]) {0xfffffffe}, "\xff\xff\xff\xfe", 4);
-    check_known("wchar_t", MPI_WCHAR, (wchar_t[]) {0xabcd}, "\xab\xcd", 2);
-    check_known("2INT", MPI_2INT, (int[]) {1, -2}, "\0\0\0\1\xff\xff\xff\xfe", 8);
+    check_known("float complex", MPI_C_FLOAT_COMPLEX, (float[]) { 1.5F, -2 }, floats, 8);
+    check_known("double complex", MPI_C_DOUBLE_COMPLEX, (double[]) { 1.5, -2 }, doubles, 16);
+    check_known("long", MPI_LONG, (long[]) { -2 }, "\xff\xff\xff\xfe", 4);
+    check_known("unsigned long", MPI_UNSIGNED_LONG, (unsigned long[]) { 0xfffffffe },
+                "\xff\xff\xff\xfe", 4);
+    check_known("wchar_t", MPI_WCHAR, (wchar_t[]) { 0xabcd }, "\xab\xcd", 2);
+    check_known("2INT", MPI_2INT, (int[]) { 1, -2 }, "\0\0\0\1\xff\xff\xff\xfe", 8);
     if (MPI_COMPLEX != MPI_DATATYPE_NULL) {
         check_known("COMPLEX", MPI_COMPLEX, (float[]) {1.5F, -2}, floats, 8);
         check_known("DOUBLE COMPLEX", MPI_DOUBLE_COMPLEX, (double[]) {1.5, -2}, doubles, 16);
@@ -301,8 +312,9 @@ static void check_long_view(void)
     ET_MPI(MPI_File_write_at_all(file, LONGS, numbers + LONGS, LONGS, MPI_LONG, &status));
     ET_MPI(MPI_File_get_size(file, &size));
     ET_MPI(MPI_File_get_position(file, &offset));
-    ET_CHECK(in_file == 4 && size == 8 * LONGS && offset == LONGS, "%ld bytes of a long, %ld in the file, position %ld",
-             (long) in_file, (long) size, (long) offset);
+    ET_CHECK(in_file == 4 && size == 8 * LONGS &&
+             offset == LONGS, "%ld bytes of a long, %ld in the file, position %ld", (long) in_file,
+             (long) size, (long) offset);
     ET_MPI(MPI_File_read_at(file, 1, back, 2 * LONGS, MPI_LONG, &status));
     check_status(&status, MPI_LONG, 2 * LONGS - 1, 0);
     ET_CHECK(!memcmp(back, numbers + 1, (2 * LONGS - 1) * sizeof(long)), "other numbers are read");
@@ -320,7 +332,8 @@ int main(int argc, char **argv)
     state = et.seed;
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    ET_MPI(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+    ET_MPI(MPI_File_open(MPI_COMM_SELF, path,
+                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                          &file));
     check_known_data();
     check_long_view();

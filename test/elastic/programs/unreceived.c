@@ -1,8 +1,8 @@
 /*
- * Messages on the window's communicators that nobody receives by commit: mpiexec states how many, where, and
- * from whom; none of them reaches a later world.  Two stray messages from rank 1 to rank 0 on the old world,
- * three from rank 0 of the old world to joining process 0 on the intercommunicator, one to itself in the new
- * world.
+ * Messages on the window's communicators that nobody receives by commit: mpiexec states how many,
+ * where, and from whom; none of them reaches a later world.  Two stray messages from rank 1 to rank
+ * 0 on the old world, three from rank 0 of the old world to joining process 0 on the
+ * intercommunicator, one to itself in the new world.
  */
 
 #include "elastic_test.h"

@@ -1,6 +1,7 @@
 /*
- * SC5, SC6: every routine of v2a, by the processes of a launch of 2 with --adapt-range 1:4; and what joins runs this,
- * too: an addition, a growth, a replacement and removals, some of them while the program goes on.
+ * SC5, SC6: every routine of v2a, by the processes of a launch of 2 with --adapt-range 1:4; and
+ * what joins runs this, too: an addition, a growth, a replacement and removals, some of them while
+ * the program goes on.
  */
 
 #include "elastic_test.h"
@@ -64,7 +65,8 @@ static int operate(int nb, int *op, int ninput, char **inputs, MPI_Info info, ch
     int n = 7;
 
     if (nb) {
-        ET_MPI(MPI_Session_dyn_v2a_psetop_nb(session, op, inputs, ninput, outputs, &n, info, &request));
+        ET_MPI(MPI_Session_dyn_v2a_psetop_nb(session, op, inputs, ninput, outputs, &n, info,
+                                             &request));
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     } else {
         ET_MPI(MPI_Session_dyn_v2a_psetop(session, op, inputs, ninput, outputs, &n, info));
@@ -126,14 +128,16 @@ static void check_sets(void)
     for (int nb = 0; nb < 2; nb++) {
         op = MPI_PSETOP_DIFFERENCE;
         n = operate(nb, &op, 2, inputs, MPI_INFO_NULL, &outputs);
-        ET_CHECK(op == MPI_PSETOP_DIFFERENCE && n == 1 && !is_true(outputs[0], "mpi_included"), "SC6: %d names", n);
+        ET_CHECK(op == MPI_PSETOP_DIFFERENCE && n == 1 &&
+                 !is_true(outputs[0], "mpi_included"), "SC6: %d names", n);
         free_names(outputs, n);
         MPI_Info sizes;
         ET_MPI(MPI_Info_create(&sizes));
         ET_MPI(MPI_Info_set(sizes, "mpi_part_sizes", "1,0,1"));
         op = MPI_PSETOP_SPLIT;
         n = operate(nb, &op, 1, inputs, sizes, &outputs);
-        ET_CHECK(n == 3 && !outputs[1][0] && is_true(outputs[rank ? 2 : 0], "mpi_included"), "SC6: %d parts", n);
+        ET_CHECK(n == 3 && !outputs[1][0] &&
+                 is_true(outputs[rank ? 2 : 0], "mpi_included"), "SC6: %d parts", n);
         free_names(outputs, n);
         n = query(nb, set, &op, &outputs);
         ET_CHECK(op == MPI_PSETOP_NULL && n == 0 && !outputs, "SC6: an operation is open");
@@ -152,11 +156,12 @@ static void check_not_granted(void)
     n = operate(1, &op, 1, inputs, MPI_INFO_NULL, &outputs);
     ET_CHECK(op == MPI_PSETOP_NULL && n == 0, "SC6: nobody wants a change");
     op = MPI_PSETOP_SUB;
-    ET_ERROR(MPI_Session_dyn_v2a_psetop(session, &op, inputs, 1, &outputs, &n, MPI_INFO_NULL), MPI_ERR_INFO_NOKEY,
-             "mpi_num_procs_sub");
+    ET_ERROR(MPI_Session_dyn_v2a_psetop(session, &op, inputs, 1, &outputs, &n, MPI_INFO_NULL),
+             MPI_ERR_INFO_NOKEY, "mpi_num_procs_sub");
     MPI_Info wrong = numbers("one", NULL);
     op = MPI_PSETOP_GROW;
-    ET_ERROR(MPI_Session_dyn_v2a_psetop(session, &op, inputs, 1, &outputs, &n, wrong), MPI_ERR_INFO_VALUE, "one");
+    ET_ERROR(MPI_Session_dyn_v2a_psetop(session, &op, inputs, 1, &outputs, &n, wrong),
+             MPI_ERR_INFO_VALUE, "one");
     ET_MPI(MPI_Info_free(&wrong));
 }
 
@@ -179,8 +184,9 @@ static int change(int step)
 
     if (rank == 0) {
         n = operate(nb, &op, 1, inputs, numbers(steps[step].add, steps[step].remove), &outputs);
-        ET_CHECK(op == steps[step].op && n == steps[step].n, "SC6: step %d: %d with %d names", step, op, n);
-        if (n == 1) {           /* the next set is made by the program */
+        ET_CHECK(op == steps[step].op &&
+                 n == steps[step].n, "SC6: step %d: %d with %d names", step, op, n);
+        if (n == 1) {   /* the next set is made by the program */
             int alone = op == MPI_PSETOP_ADD ? MPI_PSETOP_UNION : MPI_PSETOP_DIFFERENCE;
             inputs[1] = outputs[0];
             int one = operate(!nb, &alone, 2, inputs, MPI_INFO_NULL, &made);
@@ -194,8 +200,10 @@ static int change(int step)
         free_names(outputs, n);
     }
     n = query(!nb, set, &op, &outputs);
-    ET_CHECK(op == steps[step].op && n == steps[step].n, "SC6: step %d: %d with %d names is open", step, op, n);
-    int removes = steps[step].remove != NULL, stays = !removes || !is_true(outputs[0], "mpi_included");
+    ET_CHECK(op == steps[step].op &&
+             n == steps[step].n, "SC6: step %d: %d with %d names is open", step, op, n);
+    int removes = steps[step].remove != NULL, stays = !removes ||
+        !is_true(outputs[0], "mpi_included");
     strcpy(former, set);
     read_next(nb, former, outputs[0]);
     free_names(outputs, n);

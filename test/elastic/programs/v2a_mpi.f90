@@ -1,6 +1,8 @@
-! SC3, SC6: v2a by the module mpi_session_dyn: one process grows to two and shrinks again, with each of its routines.
+! SC3, SC6: v2a by the module mpi_session_dyn: one process grows to two and shrinks again, with each
+! of its routines.
 program v2a
-  use mpi, only: MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, MPI_CHARACTER, MPI_COMM_WORLD, MPI_MAX_PSET_NAME_LEN
+  use mpi, only: MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, MPI_CHARACTER, MPI_COMM_WORLD, &
+      MPI_MAX_PSET_NAME_LEN
   use mpi_session_dyn
   implicit none
   integer :: session, comm, rank, size, ierror, step
@@ -100,7 +102,8 @@ contains
 
     if (rank == 0) then
        call MPI_Info_create(info, ierror)
-       call MPI_Info_set(info, merge('mpi_num_procs_add', 'mpi_num_procs_sub', wanted == MPI_PSETOP_GROW), '1', ierror)
+       call MPI_Info_set(info, merge('mpi_num_procs_add', 'mpi_num_procs_sub', &
+           wanted == MPI_PSETOP_GROW), '1', ierror)
        inputs(1) = set
        op = wanted
        n = 3

@@ -1,12 +1,15 @@
 /*
- * Calls that wait for mpiexec let the requests and the other threads of their process go on, and names have any
- * characters.
+ * Calls that wait for mpiexec let the requests and the other threads of their process go on, and
+ * names have any characters.
  *
- *   --case lookup     MPI_Lookup_name, while the proxy is stopped: a message of rank 0 completes, and a thread answers
- *   --case server     MPIX_Iaccept as in a job of elasticd, which registers the name, while the proxy is stopped
+ *   --case lookup     MPI_Lookup_name, while the proxy is stopped: a message of rank 0 completes,
+ *                     and a thread answers
+ *   --case server     MPIX_Iaccept as in a job of elasticd, which registers the name, while the
+ *                     proxy is stopped
  *   --case client     MPIX_Client_connect as in such a job
  *   --case contact    MPIX_Icontact as in such a job; and MPI_Lookup_name meanwhile
- *   --case spawn      MPI_Comm_spawn of a program that waits for what another thread of the root does
+ *   --case spawn      MPI_Comm_spawn of a program that waits for what another thread of the root
+ *                     does
  *   --case spawns     two threads spawn at once, and others look up names
  *   --case texts      names and ports with any characters, and too long ones
  */
@@ -66,7 +69,7 @@ static void query(void)
     ET_CHECK(value == 42, "received %d", value);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Operations that wait for mpiexec in rank 0. */
 static const char *which;
@@ -163,7 +166,8 @@ static void check_text(const char *name, const char *port)
 
 static void texts(void)
 {
-    static const char *const odd[] = { "plain", "two words", "two others", "a=b", "100%", "%41", "line\nbreak", "",
+    static const char *const odd[] =
+        { "plain", "two words", "two others", "a=b", "100%", "%41", "line\nbreak", "",
         "service=x port=y", "\xc3\xa4"
     };
     char found[MPI_MAX_PORT_NAME], longest[MPI_MAX_PORT_NAME], too_long[5000];
@@ -194,7 +198,7 @@ static void texts(void)
     }
 }
 
-/* ---- spawns ------------------------------------------------------------------------------------------------- */
+/* ---- spawns ---------------------------------------------------------------------------------- */
 
 static int child(void)
 {
@@ -213,7 +217,8 @@ static void spawn_one(MPI_Comm comm)
     char *arguments[] = { "--child", "1", NULL };
     MPI_Comm inter;
 
-    ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, comm, &inter, MPI_ERRCODES_IGNORE));
+    ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, comm, &inter,
+                          MPI_ERRCODES_IGNORE));
     ET_MPI(MPI_Comm_disconnect(&inter));
 }
 

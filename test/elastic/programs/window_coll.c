@@ -53,8 +53,8 @@ static void all_to_all(MPI_Comm comm, int rank, int size, const char *name)
         got_positions[i] = got;
         got += rank + 1;
     }
-    ET_MPI(MPI_Alltoallv(mine, counts, positions, MPI_INT, theirs, got_counts, got_positions, MPI_INT,
-                         comm));
+    ET_MPI(MPI_Alltoallv(mine, counts, positions, MPI_INT, theirs, got_counts, got_positions,
+                         MPI_INT, comm));
     for (int i = 0; i < got; i++)
         ET_CHECK(theirs[i] == i / (rank + 1) * 100 + rank, "%s: alltoallv", name);
 

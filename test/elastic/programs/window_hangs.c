@@ -1,6 +1,7 @@
 /*
- * P8: a hang inside the window.  The joining processes broadcast on the intercommunicator, the others do not, until the
- * file "go" exists: the harness makes it when mpiexec has stated who is where.
+ * P8: a hang inside the window.  The joining processes broadcast on the intercommunicator, the
+ * others do not, until the file "go" exists: the harness makes it when mpiexec has stated who is
+ * where.
  */
 
 #include "elastic_test.h"

@@ -89,8 +89,8 @@ static void dynamic(MPI_Comm comm, int rank, int size, const char *name)
     ET_MPI(MPI_Get_address(&cell, &here));
     ET_MPI(MPI_Allgather(&here, 1, MPI_AINT, positions, 1, MPI_AINT, comm));
     ET_MPI(MPI_Win_fence(0, win));
-    ET_MPI(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, positions[(rank + 1) % size], 1, MPI_LONG,
-                   win));
+    ET_MPI(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, positions[(rank + 1) % size], 1,
+                   MPI_LONG, win));
     ET_MPI(MPI_Win_fence(0, win));
     ET_CHECK(cell == 333 + (rank + size - 1) % size, "%s: dynamic brought %ld", name, cell);
     ET_MPI(MPI_Win_detach(win, &cell));

@@ -1,7 +1,8 @@
 /*
- * A stand-in for the driver of CUDA, or for the runtime of HIP (STANDIN_HIP is its version): the one call by which a
- * library learns where an address lies, and memory of a device that is memory of the process.  For Level Zero
- * (STANDIN_ZE) there is no such call, and the process cannot read memory of the device.
+ * A stand-in for the driver of CUDA, or for the runtime of HIP (STANDIN_HIP is its version): the
+ * one call by which a library learns where an address lies, and memory of a device that is memory
+ * of the process.  For Level Zero (STANDIN_ZE) there is no such call, and the process cannot read
+ * memory of the device.
  */
 
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static int query(void *value, int attribute, const char *at, unsigned on_device)
     return INVALID;     /* as the driver: memory of the host that it has not registered */
 }
 
-#ifdef STANDIN_HIP              /* the version of HIP: the number of the device's memory depends on it */
+/* The version of HIP: the number of the device's memory depends on it. */
+#ifdef STANDIN_HIP
 int hipRuntimeGetVersion(int *version)
 {
     *version = STANDIN_HIP * 10000000;

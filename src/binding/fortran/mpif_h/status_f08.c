@@ -1,6 +1,6 @@
 /*
- * MPI_Status_f082f and MPI_Status_f2f08 for programs in C.  The release declares them in mpi.h and defines them in
- * the module mpi_f08 only (doc/developer/known-defects.md, 29).
+ * MPI_Status_f082f and MPI_Status_f2f08 for programs in C.  The release declares them in mpi.h and
+ * defines them in the module mpi_f08 only (doc/developer/known-defects.md, 29).
  */
 
 #include "mpi_fortimpl.h"
@@ -26,8 +26,9 @@ int MPI_Status_f2f08(const MPI_Fint * f_status, MPI_F08_status * f08_status)
 /* A constant that means "no status" cannot be converted. */
 static int refuse_ignore(const char *function, int line)
 {
-    int mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_OTHER,
-                                         "**notfstatignore", 0);
+    int mpi_errno =
+        MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_OTHER,
+                             "**notfstatignore", 0);
 
     return MPIR_Err_return_comm(0, function, mpi_errno);
 }

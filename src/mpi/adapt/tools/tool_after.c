@@ -1,6 +1,6 @@
 /*
- * The library after a tool, see tool_view.h: what the tool calls in MPI_Init and MPI_Finalize.  Each
- * function with a communicator that tools use there is passed on to the MPI library, with
+ * The library after a tool, see tool_view.h: what the tool calls in MPI_Init and MPI_Finalize.
+ * Each function with a communicator that tools use there is passed on to the MPI library, with
  * MPI_COMM_SELF instead of MPI_COMM_WORLD while the view is open.  A tool calls PMPI_ names, or has
  * resolved the MPI_ names with dlsym(RTLD_NEXT); both end here.
  */
@@ -29,7 +29,8 @@ static MPI_Comm view(MPI_Comm comm)
 
 #define VIEW(comm) view(comm)
 #define ASK CALL
-/* PMPI_name and MPI_name with these parameters, which call the real function with these arguments. */
+/* PMPI_name and MPI_name with these parameters, which call the real function with these
+ * arguments. */
 #define CALL(name, comm, parameters, arguments)                               \
     PUBLIC int PMPI_##name parameters                                   \
     {                                                                   \

@@ -2,8 +2,8 @@
  * The library before a tool, see tool_view.h: the calls that open and close the view.  The end of
  * MPI_Init opens it and MPI_Finalize's beginning ends it in the other library, tool_after.c.
  *
- * Leaving processes, and MPI_Init_adapt, come by the same calls: the MPI library makes them by name.
- * And what the program does with the two communicators of a window goes past the tool.
+ * Leaving processes, and MPI_Init_adapt, come by the same calls: the MPI library makes them by
+ * name.  And what the program does with the two communicators of a window goes past the tool.
  */
 
 #define _GNU_SOURCE
@@ -62,8 +62,8 @@ PUBLIC int MPI_Init_thread_adapt(int *argc, char ***argv, int required, int *pro
     return function(argc, argv, required, provided, local_status);
 }
 
-/* Tools know communicators by the calls that made them, and have not seen MPI_Comm_adapt_begin: what
- * the program does with these two is hidden from them. */
+/* Tools know communicators by the calls that made them, and have not seen MPI_Comm_adapt_begin:
+ * what the program does with these two is hidden from them. */
 static MPI_Comm of_window[2] = { MPI_COMM_NULL, MPI_COMM_NULL };
 
 static int is_of_window(MPI_Comm comm)

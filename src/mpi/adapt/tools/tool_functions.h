@@ -8,7 +8,8 @@
 
 #define DATA const void *buffer, int count, MPI_Datatype type
 #define PLACE void *buffer, int count, MPI_Datatype type
-#define BLOCKS const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type
+#define BLOCKS const void *from, int count, MPI_Datatype type, void *to, int to_count, \
+    MPI_Datatype to_type
 #define COUNTS const int *counts, const int *displs
 #define REDUCTION const void *from, void *to, int count, MPI_Datatype type, MPI_Op op
 #define REQUEST MPI_Request * request
@@ -61,7 +62,8 @@ CALL(Probe, comm, (int from, int tag, MPI_Comm comm, MPI_Status * status),
      (from, tag, VIEW(comm), status))
 CALL(Iprobe, comm, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status * status),
      (from, tag, VIEW(comm), flag, status))
-CALL(Sendrecv, comm, (DATA, int to, int tag, void *recv_buffer, int recv_count, MPI_Datatype recv_type,
+CALL(Sendrecv, comm, (DATA, int to, int tag, void *recv_buffer, int recv_count,
+                      MPI_Datatype recv_type,
                       int from, int from_tag, MPI_Comm comm, MPI_Status * status),
      (buffer, count, type, to, tag, recv_buffer, recv_count, recv_type, from, from_tag, VIEW(comm),
       status))

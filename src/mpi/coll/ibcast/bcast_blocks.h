@@ -1,7 +1,7 @@
 /*
- * Of ibcast_tsp_scatterv_allgatherv.c: where the data of some processes are that follow each other in the tree.  The
- * tree counts from the root, the blocks of the data are in the order of ranks, so the blocks of a subtree may be at the
- * end of the data and at their beginning.
+ * Of ibcast_tsp_scatterv_allgatherv.c: where the data of some processes are that follow each other
+ * in the tree.  The tree counts from the root, the blocks of the data are in the order of ranks, so
+ * the blocks of a subtree may be at the end of the data and at their beginning.
  */
 
 #ifndef BCAST_BLOCKS_H_INCLUDED

@@ -7,8 +7,8 @@
 #include "external32_data.h"
 #include "type_parts.h"
 
-static void begin(struct MPIO_External32 *external32, const void *buf, int *count, MPI_Datatype * datatype,
-                  MPI_Count * datatype_size)
+static void begin(struct MPIO_External32 *external32, const void *buf, int *count,
+                  MPI_Datatype * datatype, MPI_Count * datatype_size)
 {
     const MPI_Count bytes = *count * (MPI_Count) MPIR_External32_bytes(*datatype);
 
@@ -36,8 +36,9 @@ static void end(struct MPIO_External32 *external32)
         MPI_Type_free(&external32->bytes_type);
 }
 
-ADIO_Status *MPIO_External32_begin_read(struct MPIO_External32 *external32, ADIO_File fd, void **buf, int *count,
-                                        MPI_Datatype * datatype, MPI_Count * datatype_size, ADIO_Status * status)
+ADIO_Status *MPIO_External32_begin_read(struct MPIO_External32 *external32, ADIO_File fd,
+                                        void **buf, int *count, MPI_Datatype * datatype,
+                                        MPI_Count * datatype_size, ADIO_Status * status)
 {
     if (!fd->is_external32)
         return status;
@@ -45,12 +46,13 @@ ADIO_Status *MPIO_External32_begin_read(struct MPIO_External32 *external32, ADIO
     *buf = external32->bytes;
     if (status == MPI_STATUS_IGNORE)
         status = &external32->status;
-    MPIR_Status_set_bytes(status, MPI_BYTE, *count * *datatype_size);   /* some drivers leave it so */
+    /* some drivers leave it so */
+    MPIR_Status_set_bytes(status, MPI_BYTE, *count * *datatype_size);
     return status;
 }
 
-int MPIO_External32_begin_write(struct MPIO_External32 *external32, ADIO_File fd, const void **buf, int *count,
-                                MPI_Datatype * datatype, MPI_Count * datatype_size)
+int MPIO_External32_begin_write(struct MPIO_External32 *external32, ADIO_File fd, const void **buf,
+                                int *count, MPI_Datatype * datatype, MPI_Count * datatype_size)
 {
     int error_code;
 
@@ -58,19 +60,24 @@ int MPIO_External32_begin_write(struct MPIO_External32 *external32, ADIO_File fd
         return MPI_SUCCESS;
     begin(external32, *buf, count, datatype, datatype_size);
     *buf = external32->bytes;
-    error_code = MPIR_External32_pack(external32->buf, external32->count, external32->datatype, external32->bytes);
+    error_code =
+        MPIR_External32_pack(external32->buf, external32->count, external32->datatype,
+                             external32->bytes);
     return error_code == MPI_SUCCESS ? error_code : MPIO_Err_return_file(fd, error_code);
 }
 
-int MPIO_External32_end_read(struct MPIO_External32 *external32, ADIO_File fd, int error_code, ADIO_Status * status)
+int MPIO_External32_end_read(struct MPIO_External32 *external32, ADIO_File fd, int error_code,
+                             ADIO_Status * status)
 {
     MPI_Aint native;
 
     if (external32->bytes == NULL)
         return error_code;
     if (error_code == MPI_SUCCESS) {
-        error_code = MPIR_External32_unpack(external32->bytes, ADIOI_Bytes_of_status(status), external32->buf,
-                                            external32->count, external32->datatype, &native);
+        error_code =
+            MPIR_External32_unpack(external32->bytes, ADIOI_Bytes_of_status(status),
+                                   external32->buf, external32->count, external32->datatype,
+                                   &native);
         MPIR_Status_set_bytes(status, external32->datatype, native);
         if (error_code != MPI_SUCCESS)
             error_code = MPIO_Err_return_file(fd, error_code);
@@ -79,7 +86,8 @@ int MPIO_External32_end_read(struct MPIO_External32 *external32, ADIO_File fd, i
     return error_code;
 }
 
-void MPIO_External32_end_write(struct MPIO_External32 *external32, int error_code, ADIO_Status * status)
+void MPIO_External32_end_write(struct MPIO_External32 *external32, int error_code,
+                               ADIO_Status * status)
 {
     MPI_Count size;
 

@@ -1,5 +1,6 @@
 /*
- * Counts that an int cannot hold: the functions that MPI_File_read_c and its siblings call take an int.
+ * Counts that an int cannot hold: the functions that MPI_File_read_c and its siblings call take an
+ * int.
  */
 
 #ifndef LARGE_COUNT_H_INCLUDED
@@ -12,8 +13,8 @@
 /* Types with gaps are lists of their blocks: few members keep these short. */
 #define MPIO_MEMBERS_MAX 4096
 
-/* Changes the arguments to fewer elements of a longer type.  Returns whether it made a type.  Wrong arguments become
- * ones that are as wrong, with a count that an int holds. */
+/* Changes the arguments to fewer elements of a longer type.  Returns whether it made a type.  Wrong
+ * arguments become ones that are as wrong, with a count that an int holds. */
 static inline int MPIO_Fewer_of_longer(MPI_Count * count, MPI_Datatype * datatype)
 {
     MPI_Count size, longest, members = *count / INT_MAX + 1;
@@ -46,7 +47,8 @@ static inline int MPIO_Fewer_of_longer(MPI_Count * count, MPI_Datatype * datatyp
     return 1;
 }
 
-/* The first statement of a function with a large count: makes the call, to the same function, with another type. */
+/* The first statement of a function with a large count: makes the call, to the same function, with
+ * another type. */
 #define MPIO_LARGE_COUNT(count, datatype, call)                         \
     do {                                                                \
         if ((count) != (int) (count)) {                                 \

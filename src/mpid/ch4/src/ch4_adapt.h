@@ -1,12 +1,12 @@
 /*
- * Adaptations of MPI_COMM_WORLD in ch4: what all of its parts know, and the hooks in upstream functions.
- * doc/developer/decisions/world.md has the whole picture.  Netmod and shared memory are reached by rows of
- * ch4_adapt_api.txt, as all of ch4 does: MPIDI_NM_adapt_* (ofi_adapt*.c) and MPIDI_SHM_adapt_* (shm_adapt.c,
- * posix_adapt.c).
+ * Adaptations of MPI_COMM_WORLD in ch4: what all of its parts know, and the hooks in upstream
+ * functions.  doc/developer/decisions/world.md has the whole picture.  Netmod and shared memory are
+ * reached by rows of ch4_adapt_api.txt, as all of ch4 does: MPIDI_NM_adapt_* (ofi_adapt*.c) and
+ * MPIDI_SHM_adapt_* (shm_adapt.c, posix_adapt.c).
  *
- * The *union* is the table of all processes of an adaptation: the pre-existing ones at their ranks in
- * the old world, then the joining ones in the order of their own.  In the window av_table0 is the union;
- * commit compacts it, so that an index is a world rank again.
+ * The *union* is the table of all processes of an adaptation: the pre-existing ones at their ranks
+ * in the old world, then the joining ones in the order of their own.  In the window av_table0 is
+ * the union; commit compacts it, so that an index is a world rank again.
  */
 
 #ifndef CH4_ADAPT_H_INCLUDED
@@ -14,11 +14,12 @@
 
 #include "pmi_adapt.h"
 
-/* Source mark of this process' active messages, unique in the job; 0: not part of an elastic job. */
+/* Source mark of this process' active messages, unique in the job; 0: not part of an elastic
+ * job. */
 extern uint64_t MPIDI_Adapt_am_source;
 
-/* The host's new shared memory, as its processes see it.  A slot is an entry in the segment; local_index
- * gives the union index of the process that gets it. */
+/* The host's new shared memory, as its processes see it.  A slot is an entry in the segment;
+ * local_index gives the union index of the process that gets it. */
 typedef struct MPIDI_Adapt_segment {
     char *base;
     size_t bytes;
@@ -39,7 +40,8 @@ MPL_STATIC_INLINE_PREFIX const struct pmi_adapt_host
 }
 
 /* ---- ch4_adapt_comms.c ---- */
-/* Hook of MPID_Comm_commit_pre_hook: nonzero if comm belongs to an adaptation and has its maps now. */
+/* Hook of MPID_Comm_commit_pre_hook: nonzero if comm belongs to an adaptation and has its maps
+ * now. */
 int MPIDI_Adapt_comm_map(MPIR_Comm * comm);
 
 #endif /* CH4_ADAPT_H_INCLUDED */

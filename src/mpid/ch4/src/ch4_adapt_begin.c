@@ -1,7 +1,8 @@
 /*
- * The way into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of the union, the move to
- * the host's new segment, the communicators.  Everything but the local barriers of begin is local work
- * (doc/developer/decisions/world.md).  State: the segment to move to.  SPEC W1-W7.
+ * The way into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of the
+ * union, the move to the host's new segment, the communicators.  Everything but the local barriers
+ * of begin is local work (doc/developer/decisions/world.md).  State: the segment to move to.  SPEC
+ * W1-W7.
  */
 
 #include "mpidimpl.h"
@@ -18,10 +19,11 @@
 
 static MPIDI_Adapt_segment_t segment;   /* to move to; base is NULL where nobody joins */
 
-/* The tables of the union replace the previous ones.  Nothing here can fail: a process that has come
- * so far cannot go back. */
-static void use_union(const struct pmi_adapt_plan *plan, int index, const MPIDI_Adapt_nodes_t * nodes,
-                      int *slots, MPIDI_Adapt_renumbering_t * shifted)
+/* The tables of the union replace the previous ones.  Nothing here can fail: a process that has
+ * come so far cannot go back. */
+static void use_union(const struct pmi_adapt_plan *plan, int index,
+                      const MPIDI_Adapt_nodes_t * nodes, int *slots,
+                      MPIDI_Adapt_renumbering_t * shifted)
 {
     MPIDI_Adapt_window_set(plan, index);
 
@@ -76,8 +78,8 @@ static int move_to_segment(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    /* if no probe has done so since the last commit; not all of it: what a joining process has moved from is still
-     * in use */
+    /* if no probe has done so since the last commit; not all of it: what a joining process has
+     * moved from is still in use */
     mpi_errno = MPIDI_Adapt_release_previous_world();
     MPIR_ERR_CHECK(mpi_errno);
     if (segment.base) {

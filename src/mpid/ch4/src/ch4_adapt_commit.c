@@ -1,7 +1,8 @@
 /*
- * The device's part of commit: all agree, and MPI_COMM_WORLD (ch4_adapt_world.c) and the tables become the new
- * world's (doc/developer/decisions/world.md).  Everything but the agreement is local work.  State: whether processes
- * still give way that would not have to any more.  SPEC C1-C5, C8, C9.
+ * The device's part of commit: all agree, and MPI_COMM_WORLD (ch4_adapt_world.c) and the tables
+ * become the new world's (doc/developer/decisions/world.md).  Everything but the agreement is local
+ * work.  State: whether processes still give way that would not have to any more.  SPEC C1-C5, C8,
+ * C9.
  */
 
 #include "mpidimpl.h"
@@ -22,11 +23,13 @@ static int agree_over_hosts(int value, int *greatest)
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     const unsigned oversubscribed = MPIDU_oversubscribed;
 
-    /* The daemons have just been at work, too: it happens that two processes are on one processor now,
-     * and one would spin until the scheduler's next tick. */
+    /* The daemons have just been at work, too: it happens that two processes are on one processor
+     * now, and one would spin until the scheduler's next tick. */
     if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
         MPIDU_oversubscribed = 1;
-    int mpi_errno = MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, MPIDI_Adapt_window.union_comm, &errflag);
+    int mpi_errno =
+        MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, MPIDI_Adapt_window.union_comm,
+                       &errflag);
     MPIDU_oversubscribed = oversubscribed;
     return mpi_errno;
 }
@@ -51,11 +54,11 @@ int MPID_Adapt_agree(int value, int *greatest)
     goto fn_exit;
 }
 
-/* ---- processes that have shared processors ------------------------------------------------------- */
+/* ---- processes that have shared processors --------------------------------------------------- */
 
-/* Where the new world does not oversubscribe the node any more two of its processes may be on one processor yet, one of
- * them still in commit: the other one, waiting for it, would keep the processor for a time slice.  So waiting gives way
- * for a while. */
+/* Where the new world does not oversubscribe the node any more two of its processes may be on one
+ * processor yet, one of them still in commit: the other one, waiting for it, would keep the
+ * processor for a time slice.  So waiting gives way for a while. */
 #define POLLS_YIELDING 1000   /* about a millisecond of waiting */
 
 static int hook_id = -1, polls_left;
@@ -89,7 +92,7 @@ static void give_way_for_a_while(void)
     MPIR_Progress_hook_activate(hook_id);
 }
 
-/* ---- commit -------------------------------------------------------------------------------------- */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
 int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
 {

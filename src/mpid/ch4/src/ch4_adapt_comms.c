@@ -153,12 +153,14 @@ static int make_new_world(const struct pmi_adapt_plan *plan, MPIR_Comm ** new_wo
 static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** intercomm)
 {
     MPIDI_rank_map_t pre = MPIDI_Adapt_range_map(0, MPIDI_Adapt_window.pre);
-    MPIDI_rank_map_t joining = MPIDI_Adapt_range_map(MPIDI_Adapt_window.pre, MPIDI_Adapt_window.joining);
+    MPIDI_rank_map_t joining =
+        MPIDI_Adapt_range_map(MPIDI_Adapt_window.pre, MPIDI_Adapt_window.joining);
     bool is_pre = MPIDI_Adapt_window.index < MPIDI_Adapt_window.pre;
 
     return make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__INTERCOMM, plan->epoch,
                      MPIDI_Adapt_window.index - (is_pre ? 0 : MPIDI_Adapt_window.pre),
-                     is_pre ? joining : pre, is_pre ? pre : joining, "MPI_ADAPT_INTERCOMM", intercomm);
+                     is_pre ? joining : pre, is_pre ? pre : joining, "MPI_ADAPT_INTERCOMM",
+                     intercomm);
 }
 
 /* A table, for whoever leaves later leaves a hole in it. */
@@ -256,8 +258,8 @@ void MPIDI_Adapt_take_comms(MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
     made.has_comms = false;
 }
 
-/* A probe that could not preconnect comes again.  The tables in use are exchanged for the union's meanwhile: nobody
- * else reads them. */
+/* A probe that could not preconnect comes again.  The tables in use are exchanged for the union's
+ * meanwhile: nobody else reads them. */
 int MPIDI_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index,
                                MPIDI_av_table_t * union_table)
 {

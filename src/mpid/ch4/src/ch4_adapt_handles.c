@@ -1,6 +1,7 @@
 /*
- * Data of the device for the end of handles with an adaptation (src/mpi/adapt/adapt_handles.h): whether windows are
- * busy, how they end without synchronisation, where requests go.  No state.  SPEC C4, C6.
+ * Data of the device for the end of handles with an adaptation (src/mpi/adapt/adapt_handles.h):
+ * whether windows are busy, how they end without synchronisation, where requests go.  No state.
+ * SPEC C4, C6.
  */
 
 #include "mpidimpl.h"
@@ -75,8 +76,8 @@ void MPIDI_Adapt_request_disarm(MPIR_Request * req)
     req->u.persist.real_request = NULL;
     MPIR_cc_set(&req->cc, 0);
     req->cc_ptr = &req->cc;
-    /* not MPI_PROC_NULL: MPID_Startall reads the rank of collective requests as well, which do not set it,
-     * and would pass over the next one in this slot */
+    /* not MPI_PROC_NULL: MPID_Startall reads the rank of collective requests as well, which do not
+     * set it, and would pass over the next one in this slot */
     MPIDI_PREQUEST(req, rank) = 0;
     MPIDI_PREQUEST(req, tag) = 0;
     /* released when the request is freed: one that is not counted */

@@ -1,6 +1,6 @@
 /*
- * The node of each process, and the fields of MPIR_Process for the world: as MPIR_pmi_init leaves them at a launch.
- * No state of its own.
+ * The node of each process, and the fields of MPIR_Process for the world: as MPIR_pmi_init leaves
+ * them at a launch.  No state of its own.
  */
 
 #ifndef CH4_ADAPT_NODES_H_INCLUDED
@@ -14,8 +14,8 @@ typedef struct {
     int num_nodes;
 } MPIDI_Adapt_nodes_t;
 
-/* Whether two processes of the plan are on one node.  With MPIR_CVAR_NOLOCAL each process has a node of its own, as at
- * a launch: nothing goes through shared memory, and no segment is made. */
+/* Whether two processes of the plan are on one node.  With MPIR_CVAR_NOLOCAL each process has a
+ * node of its own, as at a launch: nothing goes through shared memory, and no segment is made. */
 bool MPIDI_Adapt_is_same_node(const struct pmi_adapt_plan *plan, int i, int j);
 /* Of n processes; without a list: of the first n of the union. */
 int MPIDI_Adapt_make_nodes(const struct pmi_adapt_plan *plan, const int *list, int n,

@@ -1,10 +1,10 @@
 /*
  * The objects of begin that are prebuilt: the table of addresses of the union, the host's new
- * shared-memory segment, mapped and filled, and the communicators of the window.  Made when the plan is
- * known (by joining processes before they report that they are prepared, but for the communicators; by the
- * others in a probe that answers FALSE), taken over by prepare and begin.  Nothing that communication uses
- * is changed here: the table that is in use is another one, libfabric's vectors only get entries that
- * nobody refers to.
+ * shared-memory segment, mapped and filled, and the communicators of the window.  Made when the
+ * plan is known (by joining processes before they report that they are prepared, but for the
+ * communicators; by the others in a probe that answers FALSE), taken over by prepare and begin.
+ * Nothing that communication uses is changed here: the table that is in use is another one,
+ * libfabric's vectors only get entries that nobody refers to.
  *
  * Owner of the addresses of those who left with the last commit: they are removed here, because
  * libfabric may still have been sending the last messages to them.
@@ -29,7 +29,7 @@ static struct {
     MPIDI_Adapt_segment_t segment;
 } prebuilt;
 
-/* ---- addresses --------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool is_known(int i)
 {
@@ -88,7 +88,7 @@ static int make_table(const struct pmi_adapt_plan *plan, int index)
     goto fn_exit;
 }
 
-/* ---- objects ------------------------------------------------------------------------------------ */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* Begin and commit make so many communicators at most, those for nodes and node roots included. */
 #define COMMS 16
@@ -120,7 +120,7 @@ void MPIDI_Adapt_grow_pools(void)
     }
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void MPIDI_Adapt_lock_all(void)
 {
@@ -206,7 +206,7 @@ int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan)
     goto fn_exit;
 }
 
-/* ---- to prepare and begin ------------------------------------------------------------------------ */
+/* ---- to prepare and begin -------------------------------------------------------------------- */
 
 MPIDI_av_table_t *MPIDI_Adapt_prebuilt_table(const struct pmi_adapt_plan *plan)
 {

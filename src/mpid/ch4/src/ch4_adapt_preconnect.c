@@ -37,7 +37,7 @@ static bool is_on_my_node(const struct pmi_adapt_plan *plan, int index)
     return MPIDI_Adapt_is_same_node(plan, index, MPIDI_Adapt_window.index);
 }
 
-/* ---- of a process that was there before ----------------------------------------------------------- */
+/* ---- of a process that was there before ------------------------------------------------------ */
 
 void MPIDI_Adapt_reset_preconnect(void)
 {
@@ -65,7 +65,7 @@ int MPID_Adapt_preconnect(const struct pmi_adapt_plan *plan, int index)
     return result != MPIDI_ADAPT_PRECONNECT__LATER;
 }
 
-/* ---- of a joining process ------------------------------------------------------------------------- */
+/* ---- of a joining process -------------------------------------------------------------------- */
 
 static int expect_preconnects(const struct pmi_adapt_plan *plan)
 {
@@ -82,7 +82,8 @@ static int expect_preconnects(const struct pmi_adapt_plan *plan)
     for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
         if (!is_on_my_node(plan, i)) {
             mpi_errno = MPIC_Irecv(NULL, 0, MPI_BYTE, i, MPIDI_ADAPT_PRECONNECT_TAG,
-                                   MPIDI_Adapt_window.union_comm, &preconnects.requests[preconnects.n]);
+                                   MPIDI_Adapt_window.union_comm,
+                                   &preconnects.requests[preconnects.n]);
             MPIR_ERR_CHECK(mpi_errno);
             preconnects.n++;
         }
@@ -108,13 +109,13 @@ int MPID_Adapt_is_preconnected(const struct pmi_adapt_plan *plan)
     return 1;
 }
 
-/* ---- in begin ------------------------------------------------------------------------------------- */
+/* ---- in begin -------------------------------------------------------------------------------- */
 
 /* A message that reaches a process before the address of its sender is known there never matches a
- * receive from that sender (libfabric's directed receive).  Joining processes know all addresses before
- * they come here; the others learn theirs in begin.  So the joining ones must not speak over the network
- * before all others are in begin (or have prepared for it): each of these sends
- * an empty message to one of them and goes on. */
+ * receive from that sender (libfabric's directed receive).  Joining processes know all addresses
+ * before they come here; the others learn theirs in begin.  So the joining ones must not speak over
+ * the network before all others are in begin (or have prepared for it): each of these sends an
+ * empty message to one of them and goes on. */
 int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -127,8 +128,9 @@ int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
     if (MPIDI_Adapt_window.joining == 0 || is_on_one_node(plan) || is_done)
         goto fn_exit;
     if (MPIDI_Adapt_window.index < MPIDI_Adapt_window.pre) {
-        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, preconnect_target(plan, MPIDI_Adapt_window.index), tag,
-                              MPIDI_Adapt_window.union_comm, &errflag);
+        mpi_errno =
+            MPIC_Send(NULL, 0, MPI_BYTE, preconnect_target(plan, MPIDI_Adapt_window.index), tag,
+                      MPIDI_Adapt_window.union_comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
@@ -141,8 +143,9 @@ int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
     }
     for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
         if (is_on_my_node(plan, i)) {
-            mpi_errno = MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, MPIDI_Adapt_window.union_comm, MPI_STATUS_IGNORE,
-                                  &errflag);
+            mpi_errno =
+                MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, MPIDI_Adapt_window.union_comm,
+                          MPI_STATUS_IGNORE, &errflag);
             MPIR_ERR_CHECK(mpi_errno);
         }
     }

@@ -1,8 +1,8 @@
 /*
- * Connections between hosts before the window.  The first message between two hosts makes a connection, which takes
- * libfabric's providers some milliseconds.  Each process that was there before sends an empty message to a joining
- * one: in begin it shows that the sender knows the receiver's address.  Sent before the window, it also makes the
- * connection.
+ * Connections between hosts before the window.  The first message between two hosts makes a
+ * connection, which takes libfabric's providers some milliseconds.  Each process that was there
+ * before sends an empty message to a joining one: in begin it shows that the sender knows the
+ * receiver's address.  Sent before the window, it also makes the connection.
  *
  * State: whether it has been sent, and whether one was in vain; of a joining process, the receives.
  * MPID_Adapt_preconnect and MPID_Adapt_is_preconnected (mpir_adapt_device.h) are here, too.
@@ -24,10 +24,11 @@ typedef enum {
 
 /* Another adaptation is prepared. */
 void MPIDI_Adapt_reset_preconnect(void);
-/* A joining process that this one has sent a message to may end, or has ended: its adaptation has been, or may be,
- * withdrawn.  Then the network reports an error of a message without a request. */
+/* A joining process that this one has sent a message to may end, or has ended: its adaptation has
+ * been, or may be, withdrawn.  Then the network reports an error of a message without a request. */
 bool MPIDI_Adapt_preconnected_may_end(void);
-/* Begin: nobody speaks over the network from here on to a process that does not know its address. */
+/* Begin: nobody speaks over the network from here on to a process that does not know its
+ * address. */
 int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan);
 
 #endif /* CH4_ADAPT_PRECONNECT_H_INCLUDED */

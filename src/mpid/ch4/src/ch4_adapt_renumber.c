@@ -85,7 +85,7 @@ static void renumber_comm(MPIR_Comm * comm, void *context)
         renumber_comm(comm->local_comm, context);
 }
 
-/* ---- groups outlive the world that they were taken from ------------------------------------------------- */
+/* ---- groups outlive the world that they were taken from -------------------------------------- */
 
 /* Numbers that no table of addresses has, for processes without one. */
 #define DEPARTED_AVTID 0x7ffffffeu
@@ -110,7 +110,9 @@ static void renumber_group(MPIR_Group * group, void *context)
             group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(0, r->new_index[lpid]);
         else
             group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(DEPARTED_AVTID,
-                                                              MPIDI_Adapt_plan_members(r->plan)[lpid].uid);
+                                                              MPIDI_Adapt_plan_members(r->
+                                                                                       plan)[lpid].
+                                                              uid);
     }
     group_changed(group);
 }

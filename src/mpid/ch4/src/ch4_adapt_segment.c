@@ -87,8 +87,8 @@ static int find_locals(const struct pmi_adapt_plan *plan, int index, struct loca
     goto fn_exit;
 }
 
-/* The descriptor of the process that made it.  That may be another file by now, or in another pid namespace
- * another process: neither is touched. */
+/* The descriptor of the process that made it.  That may be another file by now, or in another pid
+ * namespace another process: neither is touched. */
 static int open_segment(const struct pmi_adapt_host *host, int *result)
 {
     int mpi_errno = MPI_SUCCESS, fd;
@@ -112,8 +112,8 @@ static int open_segment(const struct pmi_adapt_host *host, int *result)
     goto fn_exit;
 }
 
-/* Its maker got the number of processes that share it from its own proxy, but the plan decides.  Growing it is
- * harmless, whoever does it and how often. */
+/* Its maker got the number of processes that share it from its own proxy, but the plan decides.
+ * Growing it is harmless, whoever does it and how often. */
 static int map_segment(const struct pmi_adapt_host *host, size_t bytes, void **base)
 {
     int mpi_errno = MPI_SUCCESS, fd = -1;

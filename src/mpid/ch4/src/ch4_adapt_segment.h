@@ -1,7 +1,7 @@
 /*
  * The shared memory of a host that processes join.  One of these makes it before it reports ready
- * (MPID_Adapt_make_segment, mpir_adapt.h); all processes of the host map it in advance, and move there in begin.
- * State: the descriptor in the process that made it.
+ * (MPID_Adapt_make_segment, mpir_adapt.h); all processes of the host map it in advance, and move
+ * there in begin.  State: the descriptor in the process that made it.
  */
 
 #ifndef CH4_ADAPT_SEGMENT_H_INCLUDED

@@ -4,7 +4,8 @@
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_window.h"
 
-static MPIDI_av_table_t *replaced;      /* by the union's: retained for operations in flight that point into it */
+/* by the union's: retained for operations in flight that point into it */
+static MPIDI_av_table_t *replaced;
 
 static struct {
     MPIDI_av_entry_t *entries;

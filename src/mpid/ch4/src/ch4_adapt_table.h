@@ -1,8 +1,10 @@
 /*
- * The table of addresses, av_table0: the world's, in a window the union's, and then the new world's.  Processes that
- * left with a commit keep their addresses until the next adaptation is prepared.
+ * The table of addresses, av_table0: the world's, in a window the union's, and then the new
+ * world's.  Processes that left with a commit keep their addresses until the next adaptation is
+ * prepared.
  *
- * State: the table that the union's has replaced, from prepare to commit, and the entries of who exited.
+ * State: the table that the union's has replaced, from prepare to commit, and the entries of who
+ * exited.
  */
 
 #ifndef CH4_ADAPT_TABLE_H_INCLUDED

@@ -1,12 +1,13 @@
 /*
- * Messages that nobody received in a world that ends.  Only eager ones: what needs a receiver to complete is a
- * request, which commit reports (C6).  They lie in MPICH's queues of unexpected messages (shared memory, active
- * messages, partitioned sends), in libfabric's, or are still on their way.
+ * Messages that nobody received in a world that ends.  Only eager ones: what needs a receiver to
+ * complete is a request, which commit reports (C6).  They lie in MPICH's queues of unexpected
+ * messages (shared memory, active messages, partitioned sends), in libfabric's, or are still on
+ * their way.
  *
- * That none of them is ever received later is not the doing of this file: every world and every window has
- * context ids of its own (mpir_adapt_context.h).  Here they are reported and discarded, at commit those that
- * have come, and before the next window the late ones, so that they take no memory and their generation
- * can come again after a thousand adaptations.
+ * That none of them is ever received later is not the doing of this file: every world and every
+ * window has context ids of its own (mpir_adapt_context.h).  Here they are reported and discarded,
+ * at commit those that have come, and before the next window the late ones, so that they take no
+ * memory and their generation can come again after a thousand adaptations.
  *
  * No state.  Called inside the library's critical section, by the thread that adapts.  SPEC C4, C9.
  */
@@ -20,15 +21,17 @@
 #include "mpir_adapt_context.h"
 #include "mpir_adapt_device.h"
 
-/* ---- ids ---------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
-/* The part of an id that identifies a communicator: without the parts that distinguish point-to-point messages from
- * collectives, and name node communicators and the local one of an intercommunicator. */
+/* The part of an id that identifies a communicator: without the parts that distinguish
+ * point-to-point messages from collectives, and name node communicators and the local one of an
+ * intercommunicator. */
 #define COMM_BITS (~(MPIR_Context_id_t) (MPIR_CONTEXT_SUFFIX_MASK | MPIR_CONTEXT_SUBCOMM_MASK | \
                                          MPIR_CONTEXT_IS_LOCALCOMM_MASK))
 
-/* Of MPI_COMM_SELF and what derives from it, which outlives all worlds.  The worlds use those below it; their
- * number is even, so that those of worlds and of windows keep apart when they come again. */
+/* Of MPI_COMM_SELF and what derives from it, which outlives all worlds.  The worlds use those below
+ * it; their number is even, so that those of worlds and of windows keep apart when they come
+ * again. */
 #define SELF_GENERATION (MPIR_ADAPT_GENERATIONS - 1)
 #define WORLD_GENERATIONS (MPIR_ADAPT_GENERATIONS - 2)
 
@@ -66,10 +69,10 @@ int MPID_Adapt_init_contexts(bool in_use)
     goto fn_exit;
 }
 
-/* ---- throwing away -------------------------------------------------------------------------------- */
+/* ---- throwing away --------------------------------------------------------------------------- */
 
-/* The messages whose ids agree with `id` in the bits of `mask`.  Each is reported to `note`, if there
- * is one, as a message on `comm`. */
+/* The messages whose ids agree with `id` in the bits of `mask`.  Each is reported to `note`, if
+ * there is one, as a message on `comm`. */
 struct discard {
     MPIR_Context_id_t id, mask;
     MPID_Adapt_unreceived_fn note;
@@ -98,7 +101,8 @@ static void discard_active_messages(const struct discard *which, int vci)
         if (!is_meant(which, MPIDIG_REQUEST(request, u.recv.context_id)) ||
             (MPIDIG_REQUEST(request, req->status) & in_transfer))
             continue;
-        note_discarded(which, MPIDIG_REQUEST(request, u.recv.source), MPIDIG_REQUEST(request, u.recv.tag));
+        note_discarded(which, MPIDIG_REQUEST(request, u.recv.source),
+                       MPIDIG_REQUEST(request, u.recv.tag));
         DL_DELETE(MPIDI_global.per_vci[vci].unexp_list, request);
         if (MPIDIG_REQUEST(request, buffer))
             MPIDU_genq_private_pool_free_cell(MPIDI_global.per_vci[vci].unexp_pack_buf_pool,
@@ -109,8 +113,8 @@ static void discard_active_messages(const struct discard *which, int vci)
     }
 }
 
-/* A partitioned send or receive of which only one side was made announces itself to nobody.  The application's
- * own request remains until it frees it. */
+/* A partitioned send or receive of which only one side was made announces itself to nobody.  The
+ * application's own request remains until it frees it. */
 static void discard_partitioned(const struct discard *which)
 {
     MPIR_Request *request, *next;
@@ -161,10 +165,10 @@ static int discard_in_libfabric(const struct discard *which)
     goto fn_exit;
 }
 
-/* ---- commit --------------------------------------------------------------------------------------- */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
-/* Libfabric is queried for whole generations first, because usually there is nothing and there may be many
- * communicators. */
+/* Libfabric is queried for whole generations first, because usually there is nothing and there may
+ * be many communicators. */
 struct ending {
     MPID_Adapt_unreceived_fn note;
     void *context;
@@ -179,7 +183,8 @@ static int discard_generation(struct ending *ending, MPIR_Context_id_t bits)
     MPI_Status status;
     int found;
 
-    mpi_errno = MPIDI_NM_adapt_find_unexpected(bits, MPIR_ADAPT_GENERATION_MASK, false, &found, &status);
+    mpi_errno =
+        MPIDI_NM_adapt_find_unexpected(bits, MPIR_ADAPT_GENERATION_MASK, false, &found, &status);
     MPIR_ERR_CHECK(mpi_errno);
     if (!found)
         ending->empty[ending->n_empty++] = bits;
@@ -284,7 +289,7 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
     goto fn_exit;
 }
 
-/* ---- afterwards ----------------------------------------------------------------------------------- */
+/* ---- afterwards ------------------------------------------------------------------------------ */
 
 struct search {
     MPIR_Context_id_t bits;
@@ -334,7 +339,7 @@ int MPIDI_Adapt_discard_late(unsigned epoch)
     goto fn_exit;
 }
 
-/* ---- a communicator that is freed --------------------------------------------------------------- */
+/* ---- a communicator that is freed ------------------------------------------------------------ */
 
 static bool is_on_this_node(MPIR_Comm * comm)
 {
@@ -345,7 +350,8 @@ static bool is_on_this_node(MPIR_Comm * comm)
     return true;
 }
 
-/* Messages that have arrived since with the ids of communicators that were freed a while ago (mpir_context_rest.h). */
+/* Messages that have arrived since with the ids of communicators that were freed a while ago
+ * (mpir_context_rest.h). */
 static void discard_rested(void)
 {
     MPIR_Context_id_t id = MPIR_Contextid_end_rest(0);
@@ -364,9 +370,10 @@ void MPID_Comm_discard_unreceived(MPIR_Comm * comm)
     const struct discard which = {.id = comm->recvcontext_id,.mask = COMM_BITS };
 
     discard_rested();
-    /* Operations that are pending hold references, and may still receive.  Alone, a process sends to itself with
-     * requests that hold references, too. */
-    if (MPIR_Object_get_ref(comm) != 1 || (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size == 1))
+    /* Operations that are pending hold references, and may still receive.  Alone, a process sends
+     * to itself with requests that hold references, too. */
+    if (MPIR_Object_get_ref(comm) != 1 ||
+        (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size == 1))
         return;
     MPID_Progress_poke();
     discard_queued(&which);

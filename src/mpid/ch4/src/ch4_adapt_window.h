@@ -1,6 +1,6 @@
 /*
- * The window of this process, from prepare to commit: its numbers, and the communicator of the union, which
- * ch4_adapt_begin.c sets.
+ * The window of this process, from prepare to commit: its numbers, and the communicator of the
+ * union, which ch4_adapt_begin.c sets.
  */
 
 #ifndef CH4_ADAPT_WINDOW_H_INCLUDED
@@ -18,7 +18,8 @@ extern struct MPIDI_Adapt_window {
 /* Whether all of its processes share this host's memory, so that they use nothing else. */
 bool MPIDI_Adapt_shares_memory(void);
 
-/* ch4_adapt_commit.c: the processes of the previous window do not give way to each other any more. */
+/* ch4_adapt_commit.c: the processes of the previous window do not give way to each other any
+ * more. */
 void MPIDI_Adapt_end_giving_way(void);
 
 /* Sets its numbers. */

@@ -13,7 +13,7 @@ static MPIR_Comm *coming;       /* what MPI_COMM_WORLD will consist of, NULL: no
 static MPIR_Comm *previous;     /* what it consisted of; NULL: nothing is left */
 static MPIR_Comm *previous_union;       /* of the last window */
 
-/* ---- before the window ------------------------------------------------------------------------------------- */
+/* ---- before the window ----------------------------------------------------------------------- */
 
 /* The variables that the creation of a communicator reads, as in the coming world. */
 struct world_view {
@@ -43,10 +43,12 @@ static int fill_world(MPIR_Comm * world, unsigned epoch)
     world->rank = MPIR_Process.rank;
     world->local_size = MPIR_Process.size;
     world->remote_size = MPIR_Process.size;
-    return MPIDI_Adapt_commit_comm(world, MPIDI_Adapt_range_map(0, MPIR_Process.size), MPIDI_Adapt_no_map);
+    return MPIDI_Adapt_commit_comm(world, MPIDI_Adapt_range_map(0, MPIR_Process.size),
+                                   MPIDI_Adapt_no_map);
 }
 
-/* The same as fill_world does for MPI_COMM_WORLD itself, which is untainted but needs no sequence number. */
+/* The same as fill_world does for MPI_COMM_WORLD itself, which is untainted but needs no sequence
+ * number. */
 static int fill_coming(unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -111,7 +113,7 @@ int MPIDI_Adapt_drop_coming_world(void)
     return mpi_errno;
 }
 
-/* ---- commit ------------------------------------------------------------------------------------ */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
 /* Takes out what MPI_COMM_WORLD was. */
 static int take_down(MPIR_Comm * world)
@@ -174,8 +176,8 @@ int MPIDI_Adapt_end_world(MPIR_Comm * world)
         (b)->field = field;                     \
     } while (0)
 
-/* All that take_down and fill_world change, but for the context id: only the coming world's is one that can be
- * released like any communicator's. */
+/* All that take_down and fill_world change, but for the context id: only the coming world's is one
+ * that can be released like any communicator's. */
 static void exchange(MPIR_Comm * world, MPIR_Comm * other)
 {
     world->context_id = other->context_id;
@@ -209,7 +211,7 @@ int MPIDI_Adapt_begin_world(MPIR_Comm * world, unsigned epoch)
     return MPI_SUCCESS;
 }
 
-/* ---- afterwards -------------------------------------------------------------------------------- */
+/* ---- afterwards ------------------------------------------------------------------------------ */
 
 void MPIDI_Adapt_end_union(MPIR_Comm * union_comm)
 {

@@ -8,11 +8,12 @@
 #include "ch4_locality.h"
 #include "ch4_network_pause.h"
 
-#define LAST_POLLS 64           /* at the network, which takes a message at the first or second one */
+/* at the network, which takes a message at the first or second one */
+#define LAST_POLLS 64
 #define RESTS_AFTER 256         /* polls */
 #define RESTS_TICKS 16384       /* of the processor's clock, some GHz */
 
-/* ---- pauses of the network ----------------------------------------------------------------------------------- */
+/* ---- pauses of the network ------------------------------------------------------------------- */
 
 struct MPIDI_network_pause MPIDI_network_pause;
 
@@ -36,14 +37,14 @@ int MPIDI_Network_progress(int vci)
     return network_pause() ? MPI_SUCCESS : MPIDI_NM_progress(vci, 0);
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static MPIDI_av_entry_t *address_of(int avtid, int lpid)
 {
     return &MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid];
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------ */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void mark_exited(MPIDI_av_table_t * table, unsigned locality)
 {
@@ -78,7 +79,7 @@ static int drain(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
-/* ---- first contact --------------------------------------------------------------------------------------------- */
+/* ---- first contact --------------------------------------------------------------------------- */
 
 void MPID_Channels_remove_exited(void)
 {
@@ -120,7 +121,8 @@ void MPID_Channels_decide(int lpid)
 
 bool MPID_Channels_undecided(int lpid)
 {
-    return address_of(0, lpid)->is_local == MPIDI_LOCALITY__NETWORK && MPIDI_SHM_channels_undecided(0, lpid);
+    return address_of(0, lpid)->is_local == MPIDI_LOCALITY__NETWORK &&
+        MPIDI_SHM_channels_undecided(0, lpid);
 }
 
 void MPID_Channels_counts(unsigned **open, unsigned long long **sent)
@@ -128,7 +130,7 @@ void MPID_Channels_counts(unsigned **open, unsigned long long **sent)
     MPIDI_SHM_channels_counts(open, sent);
 }
 
-/* ---- of spawned processes -------------------------------------------------------------------------------------- */
+/* ---- of spawned processes -------------------------------------------------------------------- */
 
 struct spawn_card {
     char bc[MPIDI_LANES_CARD_BYTES];
@@ -159,8 +161,8 @@ static void decide_channels(MPIR_Comm * intercomm)
     }
 }
 
-/* Where mpiexec ends no process for the end of another one (-disable-auto-cleanup), what waits for it has to fail by
- * itself, as after MPI_Comm_accept (DS4). */
+/* Where mpiexec ends no process for the end of another one (-disable-auto-cleanup), what waits for
+ * it has to fail by itself, as after MPI_Comm_accept (DS4). */
 static bool ends_alone(void)
 {
     const char *cleanup = getenv(PMI_CLEANUP_ENV);
@@ -168,7 +170,8 @@ static bool ends_alone(void)
     return cleanup && !strcmp(cleanup, "0");
 }
 
-/* The barrier goes by the network; the rest of it then is received by nobody who has not posted it before. */
+/* The barrier goes by the network; the rest of it then is received by nobody who has not posted it
+ * before. */
 int MPIDI_Channels_connect(MPIR_Comm * intercomm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -176,15 +179,18 @@ int MPIDI_Channels_connect(MPIR_Comm * intercomm)
     struct spawn_card own = {.is_watched = intercomm->is_low_group && ends_alone() }, *cards;
     MPIR_CHKLMEM_DECL(1);
 
-    MPIR_CHKLMEM_MALLOC(cards, struct spawn_card *, (size_t) intercomm->remote_size * sizeof(own), mpi_errno, "cards",
-                        MPL_MEM_ADDRESS);
+    MPIR_CHKLMEM_MALLOC(cards, struct spawn_card *, (size_t) intercomm->remote_size * sizeof(own),
+                        mpi_errno, "cards", MPL_MEM_ADDRESS);
     MPID_Channels_bc(own.bc, sizeof(own.bc));
-    mpi_errno = MPIR_Allgather(&own, sizeof(own), MPI_BYTE, cards, sizeof(own), MPI_BYTE, intercomm, &errflag);
+    mpi_errno =
+        MPIR_Allgather(&own, sizeof(own), MPI_BYTE, cards, sizeof(own), MPI_BYTE, intercomm,
+                       &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     offer_all(intercomm, cards);
     mpi_errno = MPIR_Barrier(intercomm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    /* Its last message may still be here; who waits for it need not wait until this process calls MPI again. */
+    /* Its last message may still be here; who waits for it need not wait until this process calls
+     * MPI again. */
     for (int i = 0; i < LAST_POLLS && !mpi_errno; i++)
         mpi_errno = MPID_Progress_test(NULL);
     MPIR_ERR_CHECK(mpi_errno);

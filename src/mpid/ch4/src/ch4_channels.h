@@ -1,10 +1,11 @@
 /*
- * How processes that were started separately get channels (posix_channels.h): when they connect for the first time,
- * and only then, since a message must not overtake one that went by the network.
+ * How processes that were started separately get channels (posix_channels.h): when they connect for
+ * the first time, and only then, since a message must not overtake one that went by the network.
  *
- * The business card of a process contains the location of its receive segment.  A process that has another's business
- * card claims a channel in its receive segment (offer).  When both have tried, both know whether both have succeeded
- * (decide); then they have channels, or use the network for ever.
+ * The business card of a process contains the location of its receive segment.  A process that has
+ * another's business card claims a channel in its receive segment (offer).  When both have tried,
+ * both know whether both have succeeded (decide); then they have channels, or use the network for
+ * ever.
  */
 
 #ifndef CH4_CHANNELS_H_INCLUDED
@@ -14,7 +15,8 @@
 
 #define MPIDI_LANES_CARD_BYTES 160
 
-/* Channels between the two sides of an intercommunicator that nobody has used yet; collective over it. */
+/* Channels between the two sides of an intercommunicator that nobody has used yet; collective over
+ * it. */
 int MPIDI_Channels_connect(MPIR_Comm * intercomm);
 
 #endif /* CH4_CHANNELS_H_INCLUDED */

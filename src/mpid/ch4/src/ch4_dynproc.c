@@ -1,5 +1,5 @@
-/* The device's part of dynamic process management: addresses, communicators made of them, and the end of the other
- * side. */
+/* The device's part of dynamic process management: addresses, communicators made of them, and the
+ * end of the other side. */
 
 #include "mpidimpl.h"
 #include "mpir_adapt.h"
@@ -27,8 +27,9 @@ int MPID_Dynproc_progress_count(void)
     return count;
 }
 
-/* A table of addresses that is new stays until the end: a client that comes again is found there, where a new table
- * and another entry of the same address in the network's would be made for each of its connections. */
+/* A table of addresses that is new stays until the end: a client that comes again is found there,
+ * where a new table and another entry of the same address in the network's would be made for each
+ * of its connections. */
 static void keep_tables(int n, const uint64_t * gpids)
 {
     for (int i = 0; i < n; i++) {
@@ -39,8 +40,8 @@ static void keep_tables(int n, const uint64_t * gpids)
 }
 
 /* The maps, then what MPI_Intercomm_create does for its communicators. */
-int MPID_Dynproc_complete(MPIR_Comm * comm, MPIR_Comm * local, MPIR_Context_id_t send_context, int *sizes,
-                          char *addresses)
+int MPID_Dynproc_complete(MPIR_Comm * comm, MPIR_Comm * local, MPIR_Context_id_t send_context,
+                          int *sizes, char *addresses)
 {
     int mpi_errno = MPI_SUCCESS, n = comm->remote_size;
     uint64_t *gpids = MPL_malloc(sizeof(*gpids) * (size_t) n, MPL_MEM_ADDRESS);
@@ -77,8 +78,8 @@ static void inherit_errhandler(MPIR_Comm * comm, MPIR_Comm * local)
     MPID_THREAD_CS_EXIT(VCI, local->mutex);
 }
 
-int MPID_Dynproc_stub(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context, int remote_size,
-                      MPIR_Comm ** stub)
+int MPID_Dynproc_stub(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
+                      int remote_size, MPIR_Comm ** stub)
 {
     int mpi_errno = MPIR_Comm_create(stub);
 
@@ -100,8 +101,8 @@ int MPID_Dynproc_stub(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t re
 }
 
 int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
-                           MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
-                           MPIR_Comm ** newcomm)
+                           MPIR_Context_id_t send_context, int remote_size, int *sizes,
+                           char *addresses, MPIR_Comm ** newcomm)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -157,7 +158,7 @@ void MPID_Dynproc_prepare_spawn(void)
     (void) PMIU_Adapt_await_spawn_turn();       /* a broken connection is the spawn's error */
 }
 
-/* ---- the other side has ended ---------------------------------------------------------------------------------- */
+/* ---- the other side has ended ---------------------------------------------------------------- */
 
 int MPID_Dynproc_failed(void)
 {
@@ -178,8 +179,8 @@ int MPID_Dynproc_notified(int context_id)
 
 bool MPID_Dynproc_is_exited(MPIR_Comm * comm, int rank, bool is_error)
 {
-    return (is_error && MPID_Dynproc_may_end(comm)) || MPIR_Device_callbacks.dynproc_has_ended(comm) ||
-        MPIDI_Exited_is(comm, rank);
+    return (is_error && MPID_Dynproc_may_end(comm)) || MPIR_Device_callbacks.dynproc_has_ended(comm)
+        || MPIDI_Exited_is(comm, rank);
 }
 
 bool MPID_Dynproc_may_end(const MPIR_Comm * comm)
@@ -198,7 +199,8 @@ bool MPID_Dynproc_is_connected(const MPIR_Request * req)
     return req->comm && MPID_Dynproc_may_end(req->comm);
 }
 
-/* The class alone: it may lie there for long, and a code with a text is an internal error after 128 other ones. */
+/* The class alone: it may lie there for long, and a code with a text is an internal error after 128
+ * other ones. */
 void MPID_Dynproc_set_ended(MPIR_Request * req)
 {
     req->status.MPI_ERROR = MPIX_ERR_PROC_FAILED;

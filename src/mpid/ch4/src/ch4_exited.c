@@ -27,8 +27,8 @@ static int lpid_of(MPIR_Comm * comm, int rank)
 {
     int lpid, avtid;
 
-    if (comm->adapt.connection || rank < 0 || rank >= comm->remote_size || MPIDI_is_self_comm(comm) ||
-        MPIDI_Session_is_parent(comm))
+    if (comm->adapt.connection || rank < 0 || rank >= comm->remote_size || MPIDI_is_self_comm(comm)
+        || MPIDI_Session_is_parent(comm))
         return -1;
     MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
     return avtid == 0 && lpid < MPID_SESSION_LPIDS_MAX ? lpid : -1;

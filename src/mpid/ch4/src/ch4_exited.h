@@ -1,4 +1,5 @@
-/* The members of a session's communicators that have ended, by communicator and rank (MPID_Session_mark_exited). */
+/* The members of a session's communicators that have ended, by communicator and rank
+ * (MPID_Session_mark_exited). */
 
 #ifndef CH4_EXITED_H_INCLUDED
 #define CH4_EXITED_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * Requests fail whose peer has ended (mpid_failure.h): the other side of a connection, or a member of a session's
- * communicator.  MPID_Dynproc_set_ended alone sets their error class.
+ * Requests fail whose peer has ended (mpid_failure.h): the other side of a connection, or a member
+ * of a session's communicator.  MPID_Dynproc_set_ended alone sets their error class.
  */
 
 #include "mpidimpl.h"
@@ -11,7 +11,7 @@
 #include "ch4_exited.h"
 #include <limits.h>
 
-/* ---- requests whose memory is the network's -------------------------------------------------------------------- */
+/* ---- requests whose memory is the network's -------------------------------------------------- */
 
 static struct retained {
     MPIR_Request *req;
@@ -66,7 +66,7 @@ void MPID_Dynproc_sweep(void)
     }
 }
 
-/* ---- requests of a connection ---------------------------------------------------------------------------------- */
+/* ---- requests of a connection ---------------------------------------------------------------- */
 
 int MPIDI_Dynproc_postings;
 
@@ -76,14 +76,15 @@ static bool is_of_connection(const MPIR_Request * req, unsigned connection)
         (req->kind == MPIR_REQUEST_KIND__RECV || req->kind == MPIR_REQUEST_KIND__SEND);
 }
 
-/* Between processes of this side, in a collective operation: it goes on by itself if all of them take part. */
+/* Between processes of this side, in a collective operation: it goes on by itself if all of them
+ * take part. */
 static bool is_of_this_side(const MPIR_Request * req)
 {
     return req->comm->comm_kind != MPIR_COMM_KIND__INTERCOMM;
 }
 
-/* Whether it was there at the last call.  Its error shows that: new ones have none, and it is right for
- * what comes in meanwhile, too, as the operation fails. */
+/* Whether it was there at the last call.  Its error shows that: new ones have none, and it is right
+ * for what comes in meanwhile, too, as the operation fails. */
 static bool has_been_seen(MPIR_Request * req)
 {
     bool has_been = req->status.MPI_ERROR != MPI_SUCCESS;
@@ -121,7 +122,8 @@ static void fail_recv(MPIR_Request * req, bool also_matched)
 {
     if (MPIDI_REQUEST(req, is_local))
         fail_shared_recv(req);
-    else if (!MPIDI_REQUEST_ANYSOURCE_PARTNER(req) && !MPIDI_NM_dynproc_cancel_recv(req) && also_matched)
+    else if (!MPIDI_REQUEST_ANYSOURCE_PARTNER(req) && !MPIDI_NM_dynproc_cancel_recv(req) &&
+             also_matched)
         MPIDI_NM_dynproc_force(req);
 }
 
@@ -135,10 +137,10 @@ static void fail_of_connection(MPIR_Request * req, const struct MPID_Failure *fa
         fail_recv(req, failure->also_matched);
 }
 
-/* ---- requests for members that have ended ---------------------------------------------------------------------- */
+/* ---- requests for members that have ended ---------------------------------------------------- */
 
-/* A message that waits for space has no peer of its own (MPIDI_SHM_channels_without has dropped those of the ended),
- * and what has come unexpectedly is nobody's receive yet. */
+/* A message that waits for space has no peer of its own (MPIDI_SHM_channels_without has dropped
+ * those of the ended), and what has come unexpectedly is nobody's receive yet. */
 static bool is_held(MPIR_Request * req)
 {
     if (!MPIDI_REQUEST(req, is_local))
@@ -167,8 +169,8 @@ static int peer_of(const MPIR_Request * req)
 static bool is_unreachable(MPIR_Request * req)
 {
     if (req->comm->adapt.connection || MPIDI_is_self_comm(req->comm) ||
-        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND && !is_partitioned(req)) ||
-        (!is_partitioned(req) && is_held(req)))
+        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND &&
+         !is_partitioned(req)) || (!is_partitioned(req) && is_held(req)))
         return false;
     return req->kind == MPIR_REQUEST_KIND__RECV ? MPIDI_Exited_no_sender(req->comm, peer_of(req)) :
         MPIDI_Exited_is(req->comm, peer_of(req));
@@ -206,8 +208,8 @@ static void fail_partitioned(MPIR_Request * req)
     MPID_Request_complete(req);
 }
 
-/* Whether it was there at the last call.  The network matches a receive with what has come by its progress,
- * not when it is posted.  The completion returns the tag. */
+/* Whether it was there at the last call.  The network matches a receive with what has come by its
+ * progress, not when it is posted.  The completion returns the tag. */
 static bool is_old(MPIR_Request * rreq)
 {
     const int mark = INT_MIN;
@@ -239,7 +241,7 @@ static void fail_unreachable(MPIR_Request * req)
         fail_shared_part(req);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 #define FAILED_MOST 256         /* requests of one call; the next one finds the rest */
 

@@ -15,7 +15,7 @@ static struct {
     int n, max;
 } hosts;
 
-/* ---- keys ------------------------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 #define FNV_START 0xcbf29ce484222325ull
 #define FNV_PRIME 0x100000001b3ull
@@ -40,8 +40,8 @@ static uint64_t hash_boot(uint64_t hash)
     return hash_text(hash, boot);
 }
 
-/* The name by which mpiexec has started this process, which distinguishes several "hosts" on one machine as it does;
- * the boot, so that two mpiexecs may mean different hosts by one name. */
+/* The name by which mpiexec has started this process, which distinguishes several "hosts" on one
+ * machine as it does; the boot, so that two mpiexecs may mean different hosts by one name. */
 static uint64_t own_key(void)
 {
     char text[MPI_MAX_PROCESSOR_NAME] = "";
@@ -65,9 +65,10 @@ static uint64_t hash_number(uint64_t hash, int64_t number)
     return hash;
 }
 
-/* All that decides how collectives of a host go by flags: each side of a spawn, and each mpiexec, may have an
- * environment of its own.  It is the first reported value, since others know nothing else; 0: a table of the user's
- * states which are chosen.  In several pid namespaces nobody would see that another one has ended. */
+/* All that decides how collectives of a host go by flags: each side of a spawn, and each mpiexec,
+ * may have an environment of its own.  It is the first reported value, since others know nothing
+ * else; 0: a table of the user's states which are chosen.  In several pid namespaces nobody would
+ * see that another one has ended. */
 static uint64_t own_settings(void)
 {
     static uint64_t settings;
@@ -79,11 +80,13 @@ static uint64_t own_settings(void)
         MPIR_CVAR_BCAST_INTRANODE_BUFFER_TOTAL_SIZE, MPIR_CVAR_BCAST_INTRANODE_NUM_CELLS,
         MPIR_CVAR_BCAST_INTRANODE_TREE_KVAL, MPIR_CVAR_REDUCE_INTRANODE_BUFFER_TOTAL_SIZE,
         MPIR_CVAR_REDUCE_INTRANODE_NUM_CELLS, MPIR_CVAR_REDUCE_INTRANODE_TREE_KVAL,
-        MPIR_CVAR_ENABLE_INTRANODE_TOPOLOGY_AWARE_TREES, getenv("HYDRA_USER_PROVIDED_BINDING") != NULL,
+        MPIR_CVAR_ENABLE_INTRANODE_TOPOLOGY_AWARE_TREES,
+            getenv("HYDRA_USER_PROVIDED_BINDING") != NULL,
         MPIR_CVAR_CH4_SHM_LANES > 0 && MPIDI_global.n_vcis == 1, (int64_t) pid_namespace
     };
 
-    if (settings || !pid_namespace || strcmp(MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE, ""))
+    if (settings || !pid_namespace ||
+        strcmp(MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE, ""))
         return settings;
     settings = hash_text(FNV_START, MPIR_CVAR_BCAST_INTRANODE_TREE_TYPE);
     settings = hash_text(settings, MPIR_CVAR_REDUCE_INTRANODE_TREE_TYPE);
@@ -111,10 +114,10 @@ static int host_of(uint64_t key)
     return hosts.n;
 }
 
-/* ---- processors ------------------------------------------------------------------------------------------------ */
+/* ---- processors ------------------------------------------------------------------------------ */
 
-/* Processes of the own host that are known from communicators and share memory, this process among them.  Over the
- * network who does not give way takes in more messages at a time. */
+/* Processes of the own host that are known from communicators and share memory, this process among
+ * them.  Over the network who does not give way takes in more messages at a time. */
 static struct {
     int *pids;
     int n, max;
@@ -162,7 +165,7 @@ void MPIDI_Hosts_give_way(void)
     MPIDU_oversubscribed |= by_world;
 }
 
-/* ---- communicators --------------------------------------------------------------------------------------------- */
+/* ---- communicators --------------------------------------------------------------------------- */
 
 static bool is_apart(MPIR_Comm * comm)
 {
@@ -183,7 +186,8 @@ static bool is_derived(const MPIR_Comm * comm)
 {
     for (const MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
         const MPIR_Comm *from = mapper->src_comm;
-        if (from->comm_kind != MPIR_COMM_KIND__INTRACOMM || MPIDI_COMM(from, hosts) < MPIDI_HOSTS__KNOWN)
+        if (from->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+            MPIDI_COMM(from, hosts) < MPIDI_HOSTS__KNOWN)
             return false;
     }
     return comm->mapper_head != NULL;
@@ -215,12 +219,14 @@ bool MPIDI_Hosts_know(const MPIR_Group * group)
     return all_known || all_mates;
 }
 
-/* Of a process set, or of both sides of an intercommunicator; not what stands in for one side of it, or for the merged
- * one while that is made. */
+/* Of a process set, or of both sides of an intercommunicator; not what stands in for one side of
+ * it, or for the merged one while that is made. */
 static bool is_first(const MPIR_Comm * comm)
 {
-    return comm == next.comm || (comm->mapper_head && !MPIR_CONTEXT_READ_FIELD(SUBCOMM, comm->context_id) &&
-        (comm->mapper_head->next || comm->mapper_head->src_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM));
+    return comm == next.comm ||
+           (comm->mapper_head && !MPIR_CONTEXT_READ_FIELD(SUBCOMM, comm->context_id) &&
+            (comm->mapper_head->next ||
+             comm->mapper_head->src_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM));
 }
 
 struct introduction {
@@ -260,10 +266,12 @@ static int exchange_hosts(MPIR_Comm * comm)
     struct introduction own = {.host = own_key(),.settings = own_settings(),.pid = getpid() }, *all;
     MPIR_CHKLMEM_DECL(1);
 
-    MPIR_CHKLMEM_MALLOC(all, struct introduction *, (size_t) comm->local_size * sizeof(*all), mpi_errno, "hosts",
-                        MPL_MEM_ADDRESS);
-    MPIR_ERR_CHKANDJUMP(hosts.n == 0 && host_of(own.host) != MPIDI_HOST__OWN, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = MPIR_Allgather_intra_brucks(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, comm, &errflag);
+    MPIR_CHKLMEM_MALLOC(all, struct introduction *, (size_t) comm->local_size * sizeof(*all),
+                        mpi_errno, "hosts", MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(hosts.n == 0 && host_of(own.host) != MPIDI_HOST__OWN, mpi_errno,
+                        MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPIR_Allgather_intra_brucks(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE,
+                                            comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = take_in(comm, all);
     MPIR_ERR_CHECK(mpi_errno);
@@ -282,7 +290,8 @@ static void note_mates(MPIR_Comm * comm)
 
     for (int i = 0; i < comm->local_size; i++) {
         MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
-        if (MPIR_Process.node_map[MPIDI_Session_mate(lpid)] == MPIR_Process.node_map[MPIR_Process.rank])
+        if (MPIR_Process.node_map[MPIDI_Session_mate(lpid)] ==
+            MPIR_Process.node_map[MPIR_Process.rank])
             MPIDI_global.avt_mgr.av_table0->table[lpid].host = MPIDI_HOST__OWN;
     }
 }
@@ -317,7 +326,8 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
             goto fn_exit;
         mpi_errno = exchange_hosts(comm);
         MPIR_ERR_CHECK(mpi_errno);
-        if (comm->mapper_head && comm->mapper_head->next)       /* otherwise at the end of MPID_Session_create_over */
+        /* otherwise at the end of MPID_Session_create_over */
+        if (comm->mapper_head && comm->mapper_head->next)
             MPIDI_Hosts_give_way();
     }
     MPIDI_COMM(comm, hosts) = are_homogeneous(comm) ? MPIDI_HOSTS__HOMOGENEOUS : MPIDI_HOSTS__KNOWN;
@@ -328,7 +338,7 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid)
 {

@@ -1,5 +1,6 @@
 /*
- * The meaning of is_local and host of an address.  Upstream knows is_local, and tests only whether it is zero.
+ * The meaning of is_local and host of an address.  Upstream knows is_local, and tests only whether
+ * it is zero.
  */
 
 #ifndef CH4_LOCALITY_H_INCLUDED
@@ -12,9 +13,9 @@ enum {
     MPIDI_LOCALITY__CHANNEL = 3 /* and above: channel 0 and so on (posix_channels.h) */
 };
 
-/* Whether there ever was a channel, so that addresses may report it.  A bit is tested, as a whole word would be
- * loaded into a register, and the code after the test is out of line: functions that test it shall be as large as in
- * stock MPICH, and be inlined where they are there. */
+/* Whether there ever was a channel, so that addresses may report it.  A bit is tested, as a whole
+ * word would be loaded into a register, and the code after the test is out of line: functions that
+ * test it shall be as large as in stock MPICH, and be inlined where they are there. */
 #define MPIDI_HAS_CHANNELS unlikely(MPIDI_global.has_channels & 1)
 
 #define MPIDI_HOST__OWN 1       /* `host` of an address (ch4_hosts.h); 0: not known */

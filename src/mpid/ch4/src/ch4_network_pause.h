@@ -2,9 +2,10 @@
  * A process that has channels (posix_channels.h) omits most polls of an idle network.  DS5;
  * doc/developer/shm-channels.md.
  *
- * Parents and children have connected over the network, and while a connection is open each poll of it is a system
- * call, which takes longer than a short message on a channel.  After some polls without a message the network is
- * paused: it is polled every five microseconds or so, until a message comes.
+ * Parents and children have connected over the network, and while a connection is open each poll of
+ * it is a system call, which takes longer than a short message on a channel.  After some polls
+ * without a message the network is paused: it is polled every five microseconds or so, until a
+ * message comes.
  */
 
 #ifndef CH4_NETWORK_PAUSE_H_INCLUDED
@@ -20,7 +21,8 @@ extern struct MPIDI_network_pause {
 } MPIDI_network_pause;
 
 /* A poll of the network, which may be paused. */
-#define MPIDI_NETWORK_PROGRESS(vci) (MPIDI_HAS_CHANNELS ? MPIDI_Network_progress(vci) : MPIDI_NM_progress(vci, 0))
+#define MPIDI_NETWORK_PROGRESS(vci) (MPIDI_HAS_CHANNELS ? MPIDI_Network_progress(vci) \
+                                     : MPIDI_NM_progress(vci, 0))
 int MPIDI_Network_progress(int vci);
 
 /* A message has come. */

@@ -1,9 +1,11 @@
 /*
- * The communicator over which the members of a group agree on a communicator's id while there is no world.  SX5.
+ * The communicator over which the members of a group agree on a communicator's id while there is no
+ * world.  SX5.
  *
- * It has the context id and the ranks of MPI_COMM_WORLD, because others may have that already, and the same kind of
- * map, which is the fastest.  It knows nothing of nodes: shared memory comes with the world.  It is made once and
- * stays, unlisted, until the process ends.  For processes of different start groups there is another one, the bridge.
+ * It has the context id and the ranks of MPI_COMM_WORLD, because others may have that already, and
+ * the same kind of map, which is the fastest.  It knows nothing of nodes: shared memory comes with
+ * the world.  It is made once and stays, unlisted, until the process ends.  For processes of
+ * different start groups there is another one, the bridge.
  */
 
 #include "mpidimpl.h"
@@ -91,7 +93,7 @@ void MPID_Session_drain(void)
         MPIDI_NM_session_flush();
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 int MPID_Session_address(char *text, int bytes)
 {
@@ -120,7 +122,7 @@ int MPIDI_Session_mate(int lpid)
     return lpid >= first_mate && lpid < first_mate + MPIR_Process.size ? lpid - first_mate : -1;
 }
 
-/* ---- processes of different start groups ----------------------------------------------------------------------- */
+/* ---- processes of different start groups ----------------------------------------------------- */
 
 /* Communicators that were made before, as MPI_COMM_SELF. */
 static int renumber_all(int shift, int size)
@@ -173,7 +175,8 @@ int MPID_Session_reserve_lpids(int shift)
 }
 
 /* Next to the ids of windows; agreements there are distinguished by their tags and texts. */
-#define BRIDGE_CONTEXT (MPIR_CONTEXT_DYNAMIC_PROC_MASK | (MPIDI_ADAPT_CONTEXTS << MPIR_CONTEXT_PREFIX_SHIFT))
+#define BRIDGE_CONTEXT (MPIR_CONTEXT_DYNAMIC_PROC_MASK | (MPIDI_ADAPT_CONTEXTS << \
+                                                          MPIR_CONTEXT_PREFIX_SHIFT))
 
 /* It is made as one of this process alone, because no data for each of its ranks is needed. */
 static int make_bridge(void)
@@ -236,7 +239,8 @@ static int map_of(const MPIR_Group * group, MPIDI_rank_map_t * map)
 }
 
 /* With an id that all have agreed on, which is the communicator's from now on. */
-static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t context_id, MPIR_Comm ** made)
+static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t context_id,
+                     MPIR_Comm ** made)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *comm = NULL;
@@ -276,8 +280,8 @@ static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t con
 
 static unsigned yielding, otherwise;
 
-/* A process that comes from a rendezvous has just been woken up, perhaps on the processor of another member: waiting
- * processes give way meanwhile.  Several threads may do so at once. */
+/* A process that comes from a rendezvous has just been woken up, perhaps on the processor of
+ * another member: waiting processes give way meanwhile.  Several threads may do so at once. */
 static void begin_yielding(void)
 {
     if (yielding++ == 0) {
@@ -293,7 +297,8 @@ static void end_yielding(void)
         MPIDU_oversubscribed = otherwise;
 }
 
-/* The processes of this host are compared when others were connected, or have ended: the group is another one then. */
+/* The processes of this host are compared when others were connected, or have ended: the group is
+ * another one then. */
 static void compare_processors(const MPIR_Group * group, bool has_met)
 {
     static int last_size;
@@ -303,7 +308,8 @@ static void compare_processors(const MPIR_Group * group, bool has_met)
     last_size = group->size;
 }
 
-int MPID_Session_create_over(MPIR_Comm * over, MPIR_Group * group, int tag, bool has_met, MPIR_Comm ** comm)
+int MPID_Session_create_over(MPIR_Comm * over, MPIR_Group * group, int tag, bool has_met,
+                             MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Context_id_t id;

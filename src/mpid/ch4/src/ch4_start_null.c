@@ -1,13 +1,14 @@
 /*
- * Requests of MPI_PROC_NULL that are made once and started often (mpir_start_null.h).  No message is
- * sent.  Called inside the library's critical section.
+ * Requests of MPI_PROC_NULL that are made once and started often (mpir_start_null.h).  No message
+ * is sent.  Called inside the library's critical section.
  */
 
 #include "mpidimpl.h"
 #include "ch4_start_null.h"
 #include "mpir_start_null.h"
 
-int MPIDI_Part_create_null(int partitions, MPIR_Comm * comm, MPIR_Request_kind_t kind, MPIR_Request ** request)
+int MPIDI_Part_create_null(int partitions, MPIR_Comm * comm, MPIR_Request_kind_t kind,
+                           MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *req = NULL;
@@ -54,7 +55,8 @@ static void start_partitioned(MPIR_Request * request)
         return;
     /* one more than there are partitions: data is never sent */
     if (request->kind == MPIR_REQUEST_KIND__PART_SEND)
-        MPIR_cc_set(&MPIDIG_PART_REQUEST(request, u.send).ready_cntr, request->u.part.partitions + 1);
+        MPIR_cc_set(&MPIDIG_PART_REQUEST(request, u.send).ready_cntr,
+                    request->u.part.partitions + 1);
     MPIR_Part_request_activate(request);
     MPIR_cc_set(request->cc_ptr, 0);
 }

@@ -44,7 +44,7 @@ static int n_questions;
 static bool is_listening, polls_again;
 static int hook_id = -1;
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static struct peer **find_peer(const MPIDI_av_entry_t * av)
 {
@@ -68,9 +68,10 @@ static struct peer *peer_of(MPIDI_av_entry_t * av)
     return *cursor;
 }
 
-int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                           int rank, int tag, MPIR_Comm * comm, int context_offset, MPIDI_av_entry_t * av,
-                           MPIR_Errflag_t errflag, MPIR_Request ** request)
+int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI_Aint count,
+                           MPI_Datatype datatype, int rank, int tag, MPIR_Comm * comm,
+                           int context_offset, MPIDI_av_entry_t * av, MPIR_Errflag_t errflag,
+                           MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     struct held *held = MPL_malloc(sizeof(*held), MPL_MEM_OTHER);
@@ -79,7 +80,8 @@ int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI
     MPIDI_CH4_REQUEST_CREATE(*request, MPIR_REQUEST_KIND__SEND, 0, 2);
     MPIR_ERR_CHKANDJUMP(!*request, mpi_errno, MPIX_ERR_NOREQ, "**nomemreq");
     *held = (struct held) {
-        .kind = kind,.buf = buf,.count = count,.datatype = datatype,.rank = rank,.tag = tag,.context_offset =
+        .kind = kind,.buf = buf,.count = count,.datatype = datatype,.rank = rank,.tag = tag,
+            .context_offset =
             context_offset,.comm = comm,.av = av,.errflag = errflag,.request = *request
     };
     MPIR_Comm_add_ref(comm);
@@ -99,16 +101,18 @@ static int hand_over(struct held *held)
 {
     switch (held->kind) {
         case MPIDI_UNRESOLVED__SYNCHRONOUS:
-            return MPIDI_NM_mpi_issend(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
-                                       held->context_offset, held->av, &held->sent);
+            return MPIDI_NM_mpi_issend(held->buf, held->count, held->datatype, held->rank,
+                                       held->tag, held->comm, held->context_offset, held->av,
+                                       &held->sent);
         case MPIDI_UNRESOLVED__COLLECTIVE:
-            return MPIDI_NM_isend_coll(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
-                                       held->context_offset, held->av, &held->sent, &held->errflag);
+            return MPIDI_NM_isend_coll(held->buf, held->count, held->datatype, held->rank,
+                                       held->tag, held->comm, held->context_offset, held->av,
+                                       &held->sent, &held->errflag);
         case MPIDI_UNRESOLVED__SEND:
             break;
     }
-    return MPIDI_NM_mpi_isend(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
-                              held->context_offset, held->av, &held->sent);
+    return MPIDI_NM_mpi_isend(held->buf, held->count, held->datatype, held->rank, held->tag,
+                              held->comm, held->context_offset, held->av, &held->sent);
 }
 
 static void complete(struct held *held, int error)
@@ -162,7 +166,7 @@ static bool complete_sent(void)
     return made_progress;
 }
 
-/* ---- questions and answers ------------------------------------------------------------------------------------- */
+/* ---- questions and answers ------------------------------------------------------------------- */
 
 static MPIDI_av_entry_t *find_address(const char *name)
 {
@@ -173,7 +177,8 @@ static MPIDI_av_entry_t *find_address(const char *name)
 
 static void note_question(const struct MPIDI_Unresolved_msg *word)
 {
-    struct question *question = n_questions < QUESTIONS ? MPL_malloc(sizeof(*question), MPL_MEM_OTHER) : NULL;
+    struct question *question =
+        n_questions < QUESTIONS ? MPL_malloc(sizeof(*question), MPL_MEM_OTHER) : NULL;
 
     if (!question)
         return;
@@ -230,7 +235,7 @@ void MPIDI_Unresolved_retry(void)
     polls_again = true;
 }
 
-/* ---- progress -------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 /* That has ended without having answered; what is sent to it later fails in the same way. */
 static void fail_held(struct peer *peer)
@@ -285,7 +290,8 @@ static int poll_unresolved(int *made_progress)
     return MPI_SUCCESS;
 }
 
-/* Messages that the program does not wait for any more are sent all the same.  A session may begin anew afterwards. */
+/* Messages that the program does not wait for any more are sent all the same.  A session may begin
+ * anew afterwards. */
 static int finish(void *unused ATTRIBUTE((unused)))
 {
     while (peers || under_way)

@@ -1,17 +1,19 @@
 /*
  * Unresolved peers: processes that do not have this process' address yet.  DC2, DC3.
  *
- * The processes of MPIX_Comm_parent_create come out of MPI_Init when they have the addresses of their parents, who
- * need not be in MPI then, and learn theirs later.  A network may give a message from a process whose address it does
- * not have to a receive from another process: libfabric's sockets provider does.  So an unresolved peer is sent
- * nothing but a query, at the first message for it: whether it has this address.  It replies when it has, and the
- * reply also lets the network know whose messages come by that connection.  Messages are held until then, each
- * receiver's in their order; their requests are active, and nothing else waits for them.
+ * The processes of MPIX_Comm_parent_create come out of MPI_Init when they have the addresses of
+ * their parents, who need not be in MPI then, and learn theirs later.  A network may give a message
+ * from a process whose address it does not have to a receive from another process: libfabric's
+ * sockets provider does.  So an unresolved peer is sent nothing but a query, at the first message
+ * for it: whether it has this address.  It replies when it has, and the reply also lets the network
+ * know whose messages come by that connection.  Messages are held until then, each receiver's in
+ * their order; their requests are active, and nothing else waits for them.
  *
  * The query contains the sender's name in the network, and is received from anybody.
  *
- * State: the peers that were queried, with the messages that are held; the peers to reply to.  The bit `unresolved`
- * of an address (mpidpre.h) leads here.  Owned by whichever thread holds the library's critical section.
+ * State: the peers that were queried, with the messages that are held; the peers to reply to.  The
+ * bit `unresolved` of an address (mpidpre.h) leads here.  Owned by whichever thread holds the
+ * library's critical section.
  */
 
 #ifndef CH4_UNRESOLVED_H_INCLUDED
@@ -38,9 +40,10 @@ enum MPIDI_Unresolved_kind {
 };
 
 /* A message for an unresolved peer. */
-int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                           int rank, int tag, struct MPIR_Comm *comm, int context_offset, struct MPIDI_av_entry *av,
-                           MPIR_Errflag_t errflag, struct MPIR_Request **request);
+int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI_Aint count,
+                           MPI_Datatype datatype, int rank, int tag, struct MPIR_Comm *comm,
+                           int context_offset, struct MPIDI_av_entry *av, MPIR_Errflag_t errflag,
+                           struct MPIR_Request **request);
 /* New addresses were inserted: earlier queries get their replies. */
 void MPIDI_Unresolved_retry(void);
 

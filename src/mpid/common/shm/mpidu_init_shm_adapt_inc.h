@@ -81,7 +81,8 @@ void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n)
 
 void MPIDU_Init_shm_adapt_expect_sharers(void *segment, int new_local_size)
 {
-    MPIDU_Oversubscribed_set(pids_of((char *) segment + MPIDU_SHM_CACHE_LINE_LEN, new_local_size), new_local_size);
+    MPIDU_Oversubscribed_set(pids_of((char *) segment + MPIDU_SHM_CACHE_LINE_LEN, new_local_size),
+                             new_local_size);
 }
 
 void MPIDU_Init_shm_adapt_resize(int new_local_size, int new_local_rank)
@@ -122,10 +123,11 @@ int MPIDU_Init_shm_adapt_drop_old(void)
     return mpi_errno;
 }
 
-/* The line of the barrier.  An agreement has a count of its own: the processes that stay may be at a barrier of the new
- * world already when a leaving one polls again, later than its turn, and must not undo what it
- * waits for.  Results by parity, so that a late reader of one is not disturbed by the next; there is no third before
- * all have read, as the next adaptation waits for everybody's commit. */
+/* The line of the barrier.  An agreement has a count of its own: the processes that stay may be at
+ * a barrier of the new world already when a leaving one polls again, later than its turn, and must
+ * not undo what it waits for.  Results by parity, so that a late reader of one is not disturbed by
+ * the next; there is no third before all have read, as the next adaptation waits for everybody's
+ * commit. */
 struct barrier_line {
     Init_shm_barrier_t barrier;
     MPL_atomic_int_t agreements, agreeing;
@@ -133,16 +135,18 @@ struct barrier_line {
     MPL_atomic_int_t sleepers;
 };
 
-/* A process that waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a
- * processor that is free.  Where each process has a processor of its own the others are about to come.  To an
- * agreement they come at the agreed probe, which is some milliseconds away at most if the program probes that often,
- * and whoever comes last would have to wake up the rest (20 us on a virtual machine). */
+/* A process that waits for long sleeps, so that whoever is waited for gets the processor, and is
+ * woken up on a processor that is free.  Where each process has a processor of its own the others
+ * are about to come.  To an agreement they come at the agreed probe, which is some milliseconds
+ * away at most if the program probes that often, and whoever comes last would have to wake up the
+ * rest (20 us on a virtual machine). */
 #define POLLS_OVERSUBSCRIBED 20
 #define POLLS_ALONE 300 /* some tens of microseconds */
 #define POLLS_YIELDING 20000  /* some ten milliseconds; somebody else may want this processor */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
-static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls, int polls_yielding)
+static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls,
+                          int polls_yielding)
 {
     const struct timespec limit = {.tv_nsec = SLEEP_NS };
 
@@ -166,8 +170,8 @@ static void open_for_all(struct barrier_line *line, MPL_atomic_int_t * word, int
         syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls_yielding,
-                      int (*while_waiting) (void))
+static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen,
+                      int polls_yielding, int (*while_waiting)(void))
 {
     int mpi_errno = MPI_SUCCESS;
 

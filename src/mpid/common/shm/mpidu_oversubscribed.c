@@ -1,5 +1,6 @@
 /*
- * See mpidu_oversubscribed.h.  The state is set by initialisation, begin and commit; it is only read elsewhere.
+ * See mpidu_oversubscribed.h.  The state is set by initialisation, begin and commit; it is only
+ * read elsewhere.
  */
 
 #include "mpidimpl.h"
@@ -19,9 +20,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        Whether a process that waits gives way to others (sched_yield) between two looks for work.
-        auto   - when the node holds more processes of MPI_COMM_WORLD than cores that they may run on;
-                 adaptations of MPI_COMM_WORLD are followed
+        Whether a process that waits gives way to others (sched_yield) between two polls.
+        auto   - when the node holds more processes of MPI_COMM_WORLD than cores that they may run
+                 on; adaptations of MPI_COMM_WORLD are followed
         always - even if there seem to be cores enough, say because other jobs share the node
         never  - as MPICH does
 
@@ -37,7 +38,8 @@ typedef struct {
 
 unsigned MPIDU_oversubscribed = 0;
 
-/* The processors that a process may run on, 0 for the calling one; false if the kernel does not report it. */
+/* The processors that a process may run on, 0 for the calling one; false if the kernel does not
+ * report it. */
 static bool get_mask(int pid, mask_t * mask)
 {
     memset(mask, 0, sizeof(*mask));
@@ -64,8 +66,8 @@ static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
     return outside == 0;
 }
 
-/* Too many processes for all processors together, or for those of this process.  A system call for each
- * process that has to be examined, so as few as possible: this runs in begin and commit. */
+/* Too many processes for all processors together, or for those of this process.  A system call for
+ * each process that has to be examined, so as few as possible: this runs in begin and commit. */
 static bool is_oversubscribed(const int *pids, int n)
 {
     mask_t mine, all, other;

@@ -1,9 +1,9 @@
 /*
- * Oversubscribed nodes: a process that waits gives way when its node holds more processes of the world than
- * cores that they may run on.  Stock MPICH's waiting processes spin through their time slices while the
- * process that they wait for gets none.  The decision is made at launch and again by each adaptation,
- * which may oversubscribe or relieve the node (mpidu_init_shm.c and its adaptations call MPIDU_Oversubscribed_set);
- * MPIR_CVAR_PROGRESS_YIELD overrides it.
+ * Oversubscribed nodes: a process that waits gives way when its node holds more processes of the
+ * world than cores that they may run on.  Stock MPICH's waiting processes spin through their time
+ * slices while the process that they wait for gets none.  The decision is made at launch and again
+ * by each adaptation, which may oversubscribe or relieve the node (mpidu_init_shm.c and its
+ * adaptations call MPIDU_Oversubscribed_set); MPIR_CVAR_PROGRESS_YIELD overrides it.
  */
 
 #ifndef MPIDU_OVERSUBSCRIBED_H_INCLUDED
@@ -17,7 +17,8 @@ extern unsigned MPIDU_oversubscribed ATTRIBUTE((visibility("hidden")));
 /* Decides anew for the processes pids[0 ... n-1], this one among them, that share the node. */
 void MPIDU_Oversubscribed_set(const int *pids, int n);
 
-/* Lets another process run, where it matters.  (MPL_sched_yield does nothing in most configurations.) */
+/* Lets another process run, where it matters.  (MPL_sched_yield does nothing in most
+ * configurations.) */
 #define MPIDU_OVERSUBSCRIBED_WAIT()                    \
     do {                                        \
         if (unlikely(MPIDU_oversubscribed & 1))        \

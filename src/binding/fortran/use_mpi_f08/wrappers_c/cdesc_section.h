@@ -1,6 +1,7 @@
 /*
- * The datatype of the first elements of an array section (mpi_f08), in the order of the array's elements: whole slabs
- * of the last dimension, whole slabs of the one before in the next of them, and so on.
+ * The datatype of the first elements of an array section (mpi_f08), in the order of the array's
+ * elements: whole slabs of the last dimension, whole slabs of the one before in the next of them,
+ * and so on.
  */
 
 #ifndef CDESC_SECTION_H_INCLUDED
@@ -27,7 +28,8 @@ static int cdesc_vector(MPI_Count count, MPI_Aint stride, MPI_Datatype type, MPI
     return PMPI_Type_create_hvector_c(count, 1, stride, type, newtype);
 }
 
-static int cdesc_add_piece(cdesc_pieces_t * pieces, MPI_Count count, MPI_Aint stride, MPI_Aint at, MPI_Datatype type)
+static int cdesc_add_piece(cdesc_pieces_t * pieces, MPI_Count count, MPI_Aint stride, MPI_Aint at,
+                           MPI_Datatype type)
 {
     int mpi_errno = cdesc_vector(count, stride, type, &pieces->types[pieces->n]);
 
@@ -38,7 +40,8 @@ static int cdesc_add_piece(cdesc_pieces_t * pieces, MPI_Count count, MPI_Aint st
     return mpi_errno;
 }
 
-/* slabs[d]: all indices of the dimensions before d; it has elements[d] of the array.  at: where the next element is. */
+/* slabs[d]: all indices of the dimensions before d; it has elements[d] of the array.  at: where the
+ * next element is. */
 static int cdesc_add_slabs(const CFI_cdesc_t * cdesc, MPI_Count count, const MPI_Datatype slabs[],
                            const MPI_Count elements[], cdesc_pieces_t * pieces, MPI_Aint * at)
 {
@@ -67,7 +70,8 @@ static MPI_Count cdesc_per_element(const CFI_cdesc_t * cdesc, MPI_Datatype type)
     return size > 0 && extent == size && length % size == 0 ? length / size : 0;
 }
 
-static int cdesc_section(const CFI_cdesc_t * cdesc, MPI_Count count, MPI_Datatype type, MPI_Datatype * newtype)
+static int cdesc_section(const CFI_cdesc_t * cdesc, MPI_Count count, MPI_Datatype type,
+                         MPI_Datatype * newtype)
 {
     MPI_Datatype slabs[CFI_MAX_RANK + 1];
     MPI_Count elements[CFI_MAX_RANK + 1] = { 1 }, per_element = cdesc_per_element(cdesc, type);
@@ -91,9 +95,11 @@ static int cdesc_section(const CFI_cdesc_t * cdesc, MPI_Count count, MPI_Datatyp
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = cdesc_add_slabs(cdesc, count / per_element, slabs, elements, &pieces, &at);
     if (mpi_errno == MPI_SUCCESS && count % per_element > 0)
-        mpi_errno = cdesc_add_piece(&pieces, count % per_element, cdesc->elem_len / per_element, at, type);
+        mpi_errno =
+            cdesc_add_piece(&pieces, count % per_element, cdesc->elem_len / per_element, at, type);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = PMPI_Type_create_struct(pieces.n, pieces.ones, pieces.at, pieces.types, newtype);
+        mpi_errno =
+            PMPI_Type_create_struct(pieces.n, pieces.ones, pieces.at, pieces.types, newtype);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = PMPI_Type_commit(newtype);
 

@@ -1,6 +1,6 @@
 /*
- * The end of the file within a read, see bytes_in_file.h.  A view is a sequence of bytes; the functions
- * convert between positions in it and positions in the file.
+ * The end of the file within a read, see bytes_in_file.h.  A view is a sequence of bytes; the
+ * functions convert between positions in it and positions in the file.
  */
 
 #include "bytes_in_file.h"
@@ -50,7 +50,8 @@ static ADIO_Offset file_size(ADIO_File fd)
     return stat(fd->filename, &found) == 0 ? (ADIO_Offset) found.st_size : -1;
 }
 
-MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset position, MPI_Count bytes)
+MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset position,
+                              MPI_Count bytes)
 {
     ADIO_Offset size = file_size(fd), start;
 
@@ -91,7 +92,8 @@ ADIO_Offset ADIOI_Pointer_after(ADIO_File fd, ADIO_Offset previous, MPI_Count by
     return position_of_view_byte(fd, view_bytes_before(fd, previous) + bytes);
 }
 
-void ADIOI_Pointer_after_read(ADIO_File fd, ADIO_Offset previous, MPI_Count requested, ADIO_Status * status)
+void ADIOI_Pointer_after_read(ADIO_File fd, ADIO_Offset previous, MPI_Count requested,
+                              ADIO_Status * status)
 {
     MPI_Count bytes = ADIOI_Bytes_of_status(status);
 

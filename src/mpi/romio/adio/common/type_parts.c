@@ -4,11 +4,13 @@
 
 #include "type_parts.h"
 
-/* The first member of a predefined pair with gaps, whose second is an int; MPI_DATATYPE_NULL: it is another type. */
+/* The first member of a predefined pair with gaps, whose second is an int; MPI_DATATYPE_NULL: it is
+ * another type. */
 static MPI_Datatype first_of_pair(MPI_Datatype datatype)
 {
     return datatype == MPI_DOUBLE_INT ? MPI_DOUBLE : datatype == MPI_LONG_INT ? MPI_LONG :
-        datatype == MPI_SHORT_INT ? MPI_SHORT : datatype == MPI_LONG_DOUBLE_INT ? MPI_LONG_DOUBLE : MPI_DATATYPE_NULL;
+        datatype == MPI_SHORT_INT ? MPI_SHORT : datatype == MPI_LONG_DOUBLE_INT ? MPI_LONG_DOUBLE
+            : MPI_DATATYPE_NULL;
 }
 
 /* As if it were of MPI_Type_create_struct: it has gaps, and needs to be taken apart. */
@@ -55,8 +57,10 @@ static MPI_Count integers_before_counts(int combiner)
     }
 }
 
-/* How many counts of a large-count function are integers to MPI_Type_get_contents; the rest are addresses. */
-static MPI_Count counts_that_are_integers(int combiner, const MPI_Count * counts, MPI_Count n_counts)
+/* How many counts of a large-count function are integers to MPI_Type_get_contents; the rest are
+ * addresses. */
+static MPI_Count counts_that_are_integers(int combiner, const MPI_Count * counts,
+                                          MPI_Count n_counts)
 {
     switch (combiner) {
         case MPI_COMBINER_HVECTOR:
@@ -89,8 +93,8 @@ void ADIOI_Type_parts_get(MPI_Datatype datatype, ADIOI_Type_parts * parts)
     addresses = (MPI_Aint *) ADIOI_Malloc((n_addresses + 1) * sizeof(MPI_Aint));
     counts = (MPI_Count *) ADIOI_Malloc((n_counts + 1) * sizeof(MPI_Count));
     parts->types = (MPI_Datatype *) ADIOI_Malloc((n_types + 1) * sizeof(MPI_Datatype));
-    MPI_Type_get_contents_c(datatype, n_ints, n_addresses, n_counts, n_types, ints, addresses, counts,
-                            parts->types);
+    MPI_Type_get_contents_c(datatype, n_ints, n_addresses, n_counts, n_types, ints, addresses,
+                            counts, parts->types);
 
     next = parts->integers =
         (MPI_Count *) ADIOI_Malloc((n_ints + n_counts + n_addresses + 1) * sizeof(MPI_Count));

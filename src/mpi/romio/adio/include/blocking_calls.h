@@ -1,10 +1,11 @@
 /*
- * Calls of MPI in which a thread waits for other processes: it gives ROMIO's lock back meanwhile, if it holds it, so
- * that other threads of its process can use other files.  Otherwise two threads with a file each wait for ever, if
- * another one comes first in another process.
+ * Calls of MPI in which a thread waits for other processes: it gives ROMIO's lock back meanwhile,
+ * if it holds it, so that other threads of its process can use other files.  Otherwise two threads
+ * with a file each wait for ever, if another one comes first in another process.
  *
- * Included last by adio.h, because mpipr.h defines the same names.  The lock is in src/glue/romio/glue_romio.c.
- * Calls that wait are listed here; no call of this list may leave ROMIO's data incomplete for other threads.
+ * Included last by adio.h, because mpipr.h defines the same names.  The lock is in
+ * src/glue/romio/glue_romio.c.  Calls that wait are listed here; no call of this list may leave
+ * ROMIO's data incomplete for other threads.
  */
 
 #ifndef BLOCKING_CALLS_H_INCLUDED

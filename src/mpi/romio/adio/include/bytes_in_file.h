@@ -1,6 +1,6 @@
 /*
- * How much of a read lies before the end of the file: what the status of a read counts when its data
- * passes through a buffer (data sieving, collective reads), which no system call reports.
+ * How much of a read lies before the end of the file: what the status of a read counts when its
+ * data passes through a buffer (data sieving, collective reads), which no system call reports.
  */
 
 #ifndef BYTES_IN_FILE_H_INCLUDED
@@ -12,14 +12,18 @@
  * position: with ADIO_INDIVIDUAL the individual file pointer before the read, in bytes of the file;
  * with ADIO_EXPLICIT_OFFSET the offset of the read, in etypes of the view.
  * Without access to the file all bytes are returned. */
-MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset position, MPI_Count bytes);
+MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset position,
+                              MPI_Count bytes);
 
-/* Where the individual pointer is after `bytes` bytes of the view from `previous` on, both in bytes of the file. */
+/* Where the individual pointer is after `bytes` bytes of the view from `previous` on, both in bytes
+ * of the file. */
 ADIO_Offset ADIOI_Pointer_after(ADIO_File fd, ADIO_Offset previous, MPI_Count bytes);
 
-/* After a blocking read by the individual pointer, which was at `previous` (in bytes of the file): if fewer
- * bytes were read than requested, the pointer moves by these, also where data passed through a buffer. */
-void ADIOI_Pointer_after_read(ADIO_File fd, ADIO_Offset previous, MPI_Count requested, ADIO_Status * status);
+/* After a blocking read by the individual pointer, which was at `previous` (in bytes of the file):
+ * if fewer bytes were read than requested, the pointer moves by these, also where data passed
+ * through a buffer. */
+void ADIOI_Pointer_after_read(ADIO_File fd, ADIO_Offset previous, MPI_Count requested,
+                              ADIO_Status * status);
 
 /* The bytes that a status counts. */
 MPI_Count ADIOI_Bytes_of_status(ADIO_Status * status);

@@ -1,5 +1,6 @@
 /*
- * A datatype that a nonblocking operation uses after its call has returned: its user may have freed it then.
+ * A datatype that a nonblocking operation uses after its call has returned: its user may have freed
+ * it then.
  */
 
 #ifndef HELD_TYPE_H_INCLUDED
@@ -7,7 +8,8 @@
 
 #include "type_parts.h"
 
-/* An equal type, which lives until it is released.  (MPI_Type_dup would call functions of the user.) */
+/* An equal type, which lives until it is released.  (MPI_Type_dup would call functions of the
+ * user.) */
 static inline MPI_Datatype ADIOI_Type_hold(MPI_Datatype datatype)
 {
     MPI_Datatype held;

@@ -1,5 +1,6 @@
 /*
- * Reads and writes of a contiguous piece of any length: the functions of a file system count bytes in an int.
+ * Reads and writes of a contiguous piece of any length: the functions of a file system count bytes
+ * in an int.
  */
 
 #ifndef LARGE_PIECE_H_INCLUDED
@@ -10,7 +11,8 @@
 #define ADIOI_PIECE_BYTES_MAX (1 << 30)
 
 /* At offset, in bytes of the file.  Ends at the first error. */
-static inline void ADIOI_Read_piece(ADIO_File fd, char *buf, ADIO_Offset bytes, ADIO_Offset offset, int *error_code)
+static inline void ADIOI_Read_piece(ADIO_File fd, char *buf, ADIO_Offset bytes, ADIO_Offset offset,
+                                    int *error_code)
 {
     ADIO_Status status;
 
@@ -24,8 +26,8 @@ static inline void ADIOI_Read_piece(ADIO_File fd, char *buf, ADIO_Offset bytes, 
     } while (bytes > 0 && *error_code == MPI_SUCCESS);
 }
 
-static inline void ADIOI_Write_piece(ADIO_File fd, const char *buf, ADIO_Offset bytes, ADIO_Offset offset,
-                                     int *error_code)
+static inline void ADIOI_Write_piece(ADIO_File fd, const char *buf, ADIO_Offset bytes,
+                                     ADIO_Offset offset, int *error_code)
 {
     ADIO_Status status;
 

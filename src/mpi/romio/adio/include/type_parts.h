@@ -1,6 +1,6 @@
 /*
- * How a datatype was made, in one form for the functions with int counts and for the large-count functions
- * (MPI_Type_vector_c and its siblings), whose types MPI_Type_get_contents refuses.
+ * How a datatype was made, in one form for the functions with int counts and for the large-count
+ * functions (MPI_Type_vector_c and its siblings), whose types MPI_Type_get_contents refuses.
  */
 
 #ifndef TYPE_PARTS_H_INCLUDED
@@ -8,16 +8,20 @@
 
 #include "adio.h"
 
-/* Both arrays are ordered as those of MPI_Type_get_contents, also for types of large-count functions. */
+/* Both arrays are ordered as those of MPI_Type_get_contents, also for types of large-count
+ * functions. */
 typedef struct {
     int combiner;
     MPI_Count n_integers, n_addresses, n_types;
-    MPI_Count *integers;        /* counts, block lengths, displacements in elements, and what else is no address */
-    MPI_Count *addresses;       /* displacements and bounds in bytes; in the same memory as integers */
+    /* counts, block lengths, displacements in elements, and what else is no address */
+    MPI_Count *integers;
+    /* displacements and bounds in bytes; in the same memory as integers */
+    MPI_Count *addresses;
     MPI_Datatype *types;
 } ADIOI_Type_parts;
 
-/* MPI_COMBINER_NAMED for a predefined type, which has no parts; pairs with gaps (MPI_DOUBLE_INT) are structs. */
+/* MPI_COMBINER_NAMED for a predefined type, which has no parts; pairs with gaps (MPI_DOUBLE_INT)
+ * are structs. */
 int ADIOI_Type_combiner(MPI_Datatype datatype);
 
 /* The caller frees them. */

@@ -3,8 +3,8 @@
  * process (one for each context) get the same insertions and removals in the same order, because
  * MPICH keeps one table for all of them.
  *
- * A business card is: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names, those of one vni
- * after the other, each of name_len bytes.
+ * A business card is: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names,
+ * those of one vni after the other, each of name_len bytes.
  */
 
 #include "mpidimpl.h"
@@ -77,7 +77,8 @@ static fi_addr_t *address_of(MPIDI_av_entry_t * entry, int name)
     return &MPIDI_OFI_AV(entry).dest[name / num_vnis][name % num_vnis];
 }
 
-/* Puts a name into the vector of one context, where it must get the address that it has in the others. */
+/* Puts a name into the vector of one context, where it must get the address that it has in the
+ * others. */
 static int insert_name(int ctx_idx, const void *name, fi_addr_t wanted)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -103,7 +104,8 @@ static int remove_names(MPIDI_av_entry_t * entry, int n)
 
     for (int i = 0; i < n; i++) {
         fi_addr_t *addr = address_of(entry, i % n_contexts());
-        MPIDI_OFI_CALL(fi_av_remove(MPIDI_OFI_global.ctx[i / n_contexts()].av, addr, 1, 0ULL), avmap);
+        MPIDI_OFI_CALL(fi_av_remove(MPIDI_OFI_global.ctx[i / n_contexts()].av, addr, 1, 0ULL),
+                       avmap);
     }
 
   fn_exit:
@@ -121,13 +123,13 @@ int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry
     MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*bc) ||
                         bc->num_nics != MPIDI_OFI_global.num_nics || bc->num_vnis != num_vnis ||
                         bc->name_len != MPIDI_OFI_global.addrnamelen ||
-                        (size_t) bytes < sizeof(*bc) + (size_t) n * bc->name_len, mpi_errno, MPI_ERR_OTHER,
-                        "**adaptcard");
+                        (size_t) bytes < sizeof(*bc) + (size_t) n * bc->name_len, mpi_errno,
+                        MPI_ERR_OTHER, "**adaptcard");
 
     for (; done < n; done++) {
         const char *name = bc_name(bc, done / num_vnis, done % num_vnis);
-        MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, address_of(entry, done), 0ULL,
-                                    NULL), avmap);
+        MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, address_of(entry, done),
+                                    0ULL, NULL), avmap);
     }
     for (; done < n * n; done++) {
         const char *name = bc_name(bc, done % n / num_vnis, done % n % num_vnis);
@@ -150,11 +152,12 @@ static uint64_t hash(uint64_t value, const void *bytes, size_t n)
     return value;
 }
 
-/* Different in all processes that ever communicate: an address may be used again when its process has ended.  That of
- * an elastic job keeps its bit. */
+/* Different in all processes that ever communicate: an address may be used again when its process
+ * has ended.  That of an elastic job keeps its bit. */
 static uint64_t unique_source(void)
 {
-    uint64_t value = hash(0xcbf29ce484222325ULL, MPIDI_OFI_global.addrname[0], MPIDI_OFI_global.addrnamelen);
+    uint64_t value =
+        hash(0xcbf29ce484222325ULL, MPIDI_OFI_global.addrname[0], MPIDI_OFI_global.addrnamelen);
     struct timespec now;
     pid_t pid = getpid();
 
@@ -163,9 +166,10 @@ static uint64_t unique_source(void)
     return UNIQUE_SOURCE_BIT | (MPIDI_Adapt_am_source & AM_SOURCE_BIT) | (value >> 3 & ~0xffffULL);
 }
 
-/* The indices of addresses and the numbers in the job, by which active messages name their sender, occur in other
- * launches, too.  Before this process sends to one of these it takes another name, and counts its messages anew.  All
- * parts of a message have one name.  From then on memory of other processes is not mapped directly (ipc_adapt.h). */
+/* The indices of addresses and the numbers in the job, by which active messages name their sender,
+ * occur in other launches, too.  Before this process sends to one of these it takes another name,
+ * and counts its messages anew.  All parts of a message have one name.  From then on memory of
+ * other processes is not mapped directly (ipc_adapt.h). */
 static int use_unique_source(void)
 {
     static uint64_t source;
@@ -241,7 +245,8 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
     goto fn_exit;
 }
 
-/* With one context a message can only go one way; with several MPICH spreads them by rules of its own. */
+/* With one context a message can only go one way; with several MPICH spreads them by rules of its
+ * own. */
 bool MPIDI_OFI_adapt_can_preconnect(void)
 {
     return MPIDI_OFI_ENABLE_TAGGED && MPIDI_OFI_global.num_nics == 1 &&
@@ -263,10 +268,10 @@ int MPIDI_OFI_adapt_preconnect(MPIDI_av_entry_t * to, unsigned epoch, int index)
     return result == 0 ? MPIDI_ADAPT_PRECONNECT__SENT : MPIDI_ADAPT_PRECONNECT__NEVER;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
-/* How often libfabric's rxm polls for connection requests, in microseconds; the default is every 10 ms, which both
- * sides of a new connection would wait for. */
+/* How often libfabric's rxm polls for connection requests, in microseconds; the default is every 10
+ * ms, which both sides of a new connection would wait for. */
 #define CONNECTING "FI_OFI_RXM_CM_PROGRESS_INTERVAL"
 #define CONNECTING_US "500"
 

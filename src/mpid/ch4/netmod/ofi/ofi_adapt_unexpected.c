@@ -1,6 +1,6 @@
 /*
- * Unexpected messages that libfabric keeps for worlds that have ended (ch4_adapt_unexpected.h): found by peeking for
- * bits of their context id, and discarded there.  No state.
+ * Unexpected messages that libfabric keeps for worlds that have ended (ch4_adapt_unexpected.h):
+ * found by peeking for bits of their context id, and discarded there.  No state.
  */
 
 #include "mpidimpl.h"

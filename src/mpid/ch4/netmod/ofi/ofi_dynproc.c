@@ -4,26 +4,30 @@
 #include "ofi_events.h"
 #include "ofi_dynproc.h"
 
-#define POLLS 64                /* until libfabric reports the cancelled operations, after its other events */
+/* until libfabric reports the cancelled operations, after its other events */
+#define POLLS 64
 
 void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank)
 {
     if (!MPID_Dynproc_may_end(comm))
         return;
-    sreq->status.MPI_SOURCE = rank;     /* whoever it goes to: see peer_of in ch4_failed_requests.c */
-    MPIDI_OFI_REQUEST(sreq, util.inject_buf) = NULL;    /* the receive of the answer, if it awaits one */
+    /* whoever it goes to: see peer_of in ch4_failed_requests.c */
+    sreq->status.MPI_SOURCE = rank;
+    /* the receive of the answer, if it awaits one */
+    MPIDI_OFI_REQUEST(sreq, util.inject_buf) = NULL;
     sreq->comm = comm;
     MPIR_Comm_add_ref(comm);
 }
 
-/* Whether libfabric has reported it.  An operation that it does not know any more has been matched: there is no event
- * then. */
+/* Whether libfabric has reported it.  An operation that it does not know any more has been matched:
+ * there is no event then. */
 static void cancel(MPIR_Request * req, void *context, bool is_done(MPIR_Request *))
 {
     int vni = MPIDI_Request_get_vci(req);
 
     for (int nic = 0; nic < MPIDI_OFI_global.num_nics; nic++)
-        (void) fi_cancel((fid_t) MPIDI_OFI_global.ctx[MPIDI_OFI_get_ctx_index(NULL, vni, nic)].rx, context);
+        (void) fi_cancel((fid_t) MPIDI_OFI_global.ctx[MPIDI_OFI_get_ctx_index(NULL, vni, nic)].rx,
+                         context);
     for (int i = 0; i < POLLS && !is_done(req); i++)
         (void) MPIDI_OFI_progress_uninlined(vni);
 }
@@ -75,7 +79,8 @@ void MPIDI_OFI_dynproc_not_sent(MPIR_Request * sreq)
 {
     MPID_Dynproc_set_ended(sreq);
     drop_answer(sreq);
-    (void) MPIDI_OFI_send_event(MPIDI_Request_get_vci(sreq), NULL, sreq, MPIDI_OFI_REQUEST(sreq, event_id));
+    (void) MPIDI_OFI_send_event(MPIDI_Request_get_vci(sreq), NULL, sreq,
+                                MPIDI_OFI_REQUEST(sreq, event_id));
 }
 
 /* The device's reference is held for libfabric. */
@@ -83,7 +88,8 @@ void MPIDI_OFI_dynproc_force(MPIR_Request * req)
 {
     MPID_Dynproc_set_ended(req);
     MPIR_Datatype_release_if_not_builtin(MPIDI_OFI_REQUEST(req, datatype));
-    MPL_atomic_relaxed_store_int(&MPIDI_OFI_REQUEST(req, util_id), MPIDI_OFI_REQUEST(req, event_id));
+    MPL_atomic_relaxed_store_int(&MPIDI_OFI_REQUEST(req, util_id),
+                                 MPIDI_OFI_REQUEST(req, event_id));
     MPIDI_OFI_REQUEST(req, event_id) = MPIDI_OFI_EVENT_LATE;
     MPIR_cc_set(req->cc_ptr, 0);
     MPID_Dynproc_keep(req);
@@ -107,7 +113,8 @@ void MPIDI_OFI_dynproc_late(MPIR_Request * req)
     MPIDI_CH4_REQUEST_FREE(req);
 }
 
-bool MPIDI_OFI_dynproc_error(int vni, MPIR_Request * req, const struct fi_cq_err_entry *error, int *mpi_errno)
+bool MPIDI_OFI_dynproc_error(int vni, MPIR_Request * req, const struct fi_cq_err_entry *error,
+                             int *mpi_errno)
 {
     struct fi_cq_tagged_entry nothing = {.op_context = error->op_context,.flags = FI_RECV };
 

@@ -1,11 +1,12 @@
 /*
- * Rows of sessions (ch4_adapt_api.txt) for libfabric: addresses of single processes in its vector, before the world's
- * are exchanged.  SX5.
+ * Rows of sessions (ch4_adapt_api.txt) for libfabric: addresses of single processes in its vector,
+ * before the world's are exchanged.  SX5.
  *
- * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use the
- * world's shared memory with each other, then and later: a message must not overtake one that went by the network.
- * Channels (ch4_channels.h) come before the first message.  Active messages are marked with the rank instead of the
- * sender's lpid in its own vector, which is not the same everywhere.
+ * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this
+ * way do not use the world's shared memory with each other, then and later: a message must not
+ * overtake one that went by the network.  Channels (ch4_channels.h) come before the first message.
+ * Active messages are marked with the rank instead of the sender's lpid in its own vector, which is
+ * not the same everywhere.
  */
 
 #include "mpidimpl.h"
@@ -24,7 +25,8 @@ int MPIDI_OFI_session_address(char *text, int bytes)
     size_t length = sizeof(name);
 
     MPIDI_OFI_CALL(fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, name, &length), getname);
-    MPIR_ERR_CHKANDJUMP(2 * length + 1 > (size_t) bytes, mpi_errno, MPI_ERR_OTHER, "**sessionaddress");
+    MPIR_ERR_CHKANDJUMP(2 * length + 1 > (size_t) bytes, mpi_errno, MPI_ERR_OTHER,
+                        "**sessionaddress");
     for (size_t i = 0; i < length; i++)
         snprintf(text + 2 * i, 3, "%02x", name[i]);
 
@@ -79,10 +81,11 @@ int MPIDI_OFI_session_insert(int lpid, const char *text)
     }
     /* names of one provider have one length, which this returns */
     (void) fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, NULL, &own_length);
-    MPIR_ERR_CHKANDJUMP(decode(text, name) != own_length, mpi_errno, MPI_ERR_OTHER, "**sessionaddress");
+    MPIR_ERR_CHKANDJUMP(decode(text, name) != own_length, mpi_errno, MPI_ERR_OTHER,
+                        "**sessionaddress");
     MPIDI_av_entry_t *entry = &MPIDIU_get_av(0, lpid);
-    MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, &MPIDI_OFI_AV(entry).dest[0][0], 0ULL,
-                                NULL), avmap);
+    MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1,
+                                &MPIDI_OFI_AV(entry).dest[0][0], 0ULL, NULL), avmap);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
     /* also of itself: without a world it has no shared memory yet */
     entry->is_local = MPIDI_LOCALITY__NETWORK;

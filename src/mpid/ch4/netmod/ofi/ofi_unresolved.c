@@ -1,6 +1,6 @@
 /*
- * Rows of ch4_unresolved.h (ch4_adapt_api.txt) for libfabric: messages from anybody, some receives for which are always
- * there.  Their match bits are none that MPICH's messages or receives have.
+ * Rows of ch4_unresolved.h (ch4_adapt_api.txt) for libfabric: messages from anybody, some receives
+ * for which are always there.  Their match bits are none that MPICH's messages or receives have.
  */
 
 #include "mpidimpl.h"
@@ -24,14 +24,16 @@ static void open_ear(struct ear *ear)
 {
     memset(ear, 0, sizeof(*ear));
     ear->request.event_id = MPIDI_OFI_EVENT_DYNPROC_DONE;
-    ear->is_open = fi_trecv(MPIDI_OFI_global.ctx[0].rx, &ear->word, sizeof(ear->word), NULL, FI_ADDR_UNSPEC,
-                            MATCH_BITS, 0, &ear->request.context) == 0;
+    ear->is_open =
+        fi_trecv(MPIDI_OFI_global.ctx[0].rx, &ear->word, sizeof(ear->word), NULL, FI_ADDR_UNSPEC,
+                 MATCH_BITS, 0, &ear->request.context) == 0;
 }
 
 bool MPIDI_OFI_unresolved_listen(void)
 {
     name_bytes = sizeof(own.name);
-    if (!MPIDI_OFI_ENABLE_TAGGED || fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, own.name, &name_bytes) != 0)
+    if (!MPIDI_OFI_ENABLE_TAGGED ||
+        fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, own.name, &name_bytes) != 0)
         return false;
     word_bytes = offsetof(struct MPIDI_Unresolved_msg, name) + name_bytes;
     if (word_bytes > MPIDI_OFI_global.max_buffered_send)
@@ -58,8 +60,8 @@ bool MPIDI_OFI_unresolved_recv(struct MPIDI_Unresolved_msg *word)
 bool MPIDI_OFI_unresolved_send(MPIDI_av_entry_t * to, bool is_answer)
 {
     own.is_answer = is_answer;
-    return fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, &own, word_bytes, 0, MPIDI_OFI_av_to_phys(to, 0, 0, 0),
-                          MATCH_BITS) == 0;
+    return fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, &own, word_bytes, 0,
+                          MPIDI_OFI_av_to_phys(to, 0, 0, 0), MATCH_BITS) == 0;
 }
 
 bool MPIDI_OFI_unresolved_find(const char *name, int *avtid, int *lpid)
@@ -67,9 +69,11 @@ bool MPIDI_OFI_unresolved_find(const char *name, int *avtid, int *lpid)
     char other[MPIDI_UNRESOLVED_NAME];
 
     for (*avtid = 0; *avtid < MPIDIU_get_n_avts(); ++*avtid) {
-        for (*lpid = 0; MPIDIU_get_av_table(*avtid) && *lpid < MPIDIU_get_av_table(*avtid)->size; ++*lpid) {
+        for (*lpid = 0; MPIDIU_get_av_table(*avtid) && *lpid < MPIDIU_get_av_table(*avtid)->size;
+             ++*lpid) {
             size_t bytes = sizeof(other);
-            if (fi_av_lookup(MPIDI_OFI_global.ctx[0].av, MPIDI_OFI_TO_PHYS(*avtid, *lpid, 0), other, &bytes) == 0 &&
+            if (fi_av_lookup(MPIDI_OFI_global.ctx[0].av, MPIDI_OFI_TO_PHYS(*avtid, *lpid, 0), other,
+                             &bytes) == 0 &&
                 bytes == name_bytes && !memcmp(other, name, bytes))
                 return true;
         }

@@ -1,14 +1,14 @@
 /*
- * Shared-memory messages over an adaptation.  On a host that processes join, all of its processes (the
- * leaving ones included, for the window) move to queues in a new segment; nothing that was sent before
- * is dropped or overtaken.  Processes that have old queues in common are the ones that were there before, and the
- * joining ones among themselves:
+ * Shared-memory messages over an adaptation.  On a host that processes join, all of its processes
+ * (the leaving ones included, for the window) move to queues in a new segment; nothing that was
+ * sent before is dropped or overtaken.  Processes that have old queues in common are the ones that
+ * were there before, and the joining ones among themselves:
  *   1. all are at the move, and progress on the old queues as any waiting process does;
  *   2. nobody progresses any more, so nobody sends into an old queue;
  *   3. the new queues, which the joining processes have filled, are taken into use; sends go there;
  *   4. the messages of my old queue are taken out, before my new queue is ever polled.
- * A message of several fragments may start in the old queue and end in the new one.  The joining processes
- * move while the others compute, so that these wait for nobody but each other.
+ * A message of several fragments may start in the old queue and end in the new one.  The joining
+ * processes move while the others compute, so that these wait for nobody but each other.
  *
  * Slots in the segment have no holes after begin; those of leaving processes stay unused
  * from commit until the next begin that moves.
@@ -39,12 +39,13 @@ static struct {
     void *counter;
 } previous;
 
-/* The shared memory of the previous world's collectives, which the kernel takes long to take apart. */
+/* The shared memory of the previous world's collectives, which the kernel takes long to take
+ * apart. */
 #define SAVED_MAX 2              /* the world's and its node communicator's */
 static MPIDI_POSIX_release_gather_comm_t saved[SAVED_MAX];
 static int n_saved;
 
-/* ---- the segment --------------------------------------------------------------------------------- */
+/* ---- the segment ----------------------------------------------------------------------------- */
 
 /* After the local barrier and its blocks come, each on a page of its own: the limit counter of
  * collectives; for each pair of VCIs the cells with the queues of free ones (as
@@ -171,7 +172,8 @@ void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment)
 }
 
 /* A transport over queues that are set up already; what MPIDI_POSIX_iqueue_init leaves. */
-static int make_transport(const MPIDI_Adapt_segment_t * segment, int transport, transport_t * result)
+static int make_transport(const MPIDI_Adapt_segment_t * segment, int transport,
+                          transport_t * result)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDU_genqi_shmem_pool_s *pool = MPL_malloc(sizeof(*pool), MPL_MEM_OTHER);
@@ -224,7 +226,7 @@ static int use_queues(const MPIDI_Adapt_segment_t * segment)
     goto fn_exit;
 }
 
-/* ---- begin --------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static int nothing(void)
 {
@@ -278,8 +280,8 @@ static int set_slots(const int *local_index, int n_local, int my_slot, const int
     goto fn_exit;
 }
 
-/* One cell of an old queue, as MPIDI_POSIX_progress_recv would take it.  from is its sender's slot in
- * the new numbering. */
+/* One cell of an old queue, as MPIDI_POSIX_progress_recv would take it.  from is its sender's slot
+ * in the new numbering. */
 static void receive_cell(MPIDI_POSIX_eager_iqueue_cell_t * cell, int from, int src_vsi, int vsi)
 {
     MPIR_Request **active = &MPIDI_POSIX_global.per_vsi[vsi].active_rreq[from];
@@ -375,7 +377,7 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
     goto fn_exit;
 }
 
-/* ---- commit -------------------------------------------------------------------------------------- */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
 /* The slots of this host that stay in use. */
 static int find_sharers(int new_size)

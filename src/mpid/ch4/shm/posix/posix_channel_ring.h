@@ -1,15 +1,17 @@
 /*
- * The ring of a channel: one process puts records in, another one takes them out, in order.  Memory of both.
+ * The ring of a channel: one process puts records in, another one takes them out, in order.  Memory
+ * of both.
  *
- * Records lie one after the other, each in one piece, in multiples of a cache line.  `head` and `tail` count the bytes
- * ever put in and taken out; at most the capacity lies between.  Where a record does not fit before the end of the
- * ring, a filler takes that position.  Behind its first part a short record that follows others begins at the ring's
- * beginning again as soon as there is space, so that few and short messages stay in the same cache lines.  Long ones,
- * and what is between them, go on: lines that the other processor's own cache still holds are slower to write than
- * those that it has given up.
+ * Records lie one after the other, each in one piece, in multiples of a cache line.  `head` and
+ * `tail` count the bytes ever put in and taken out; at most the capacity lies between.  Where a
+ * record does not fit before the end of the ring, a filler takes that position.  Behind its first
+ * part a short record that follows others begins at the ring's beginning again as soon as there is
+ * space, so that few and short messages stay in the same cache lines.  Long ones, and what is
+ * between them, go on: lines that the other processor's own cache still holds are slower to write
+ * than those that it has given up.
  *
- * Each side keeps its own count, and what it reads from the other's memory is checked.  No more than C, atomics and,
- * for copying, instructions of x86-64.
+ * Each side keeps its own count, and what it reads from the other's memory is checked.  No more
+ * than C, atomics and, for copying, instructions of x86-64.
  */
 
 #ifndef POSIX_CHANNEL_RING_H_INCLUDED
@@ -24,7 +26,8 @@
 #endif
 
 #define CHANNEL_LINE 64
-#define CHANNEL_FRONT 512          /* of so many parts of a ring the first one is used as long as that will do */
+/* of so many parts of a ring the first one is used as long as that will do */
+#define CHANNEL_FRONT 512
 #define CHANNEL_SHORTS 4           /* by records of which so many have followed each other */
 #define CHANNEL_ALIGNED __attribute__((aligned(CHANNEL_LINE)))
 
@@ -46,7 +49,8 @@ struct channel_record {
 };
 
 #define CHANNEL_RECORD_BYTES(payload) \
-    (((uint64_t) sizeof(struct channel_record) + (payload) + CHANNEL_LINE - 1) / CHANNEL_LINE * CHANNEL_LINE)
+    (((uint64_t) sizeof(struct channel_record) + (payload) + CHANNEL_LINE - 1) / CHANNEL_LINE * \
+     CHANNEL_LINE)
 
 /* One side's view. */
 struct channel_end {
@@ -54,7 +58,8 @@ struct channel_end {
     uint64_t capacity;          /* bytes in the ring, a multiple of CHANNEL_LINE */
     uint64_t count;             /* our own: head or tail */
     uint64_t other;             /* the other's at our last poll */
-    uint64_t reach;             /* where a long record may begin at the latest, if there is space at the beginning */
+    /* where a long record may begin at the latest, if there is space at the beginning */
+    uint64_t reach;
     uint64_t shorts;            /* records, since a long one */
 };
 
@@ -74,7 +79,8 @@ static inline struct channel_record *channel_at(const struct channel_end *end, u
     return (struct channel_record *) (end->ring->bytes + count % end->capacity);
 }
 
-/* Space for a record, to be filled and then exported with channel_publish; NULL: not now.  payload must fit. */
+/* Space for a record, to be filled and then exported with channel_publish; NULL: not now.  payload
+ * must fit. */
 static inline struct channel_record *channel_put(struct channel_end *out, uint64_t payload)
 {
     uint64_t bytes = CHANNEL_RECORD_BYTES(payload), offset = out->count % out->capacity;
@@ -82,12 +88,14 @@ static inline struct channel_record *channel_put(struct channel_end *out, uint64
     uint64_t front = out->capacity / CHANNEL_FRONT;
     bool is_past = offset > (bytes <= front && out->shorts >= CHANNEL_SHORTS ? front : out->reach);
 
-    /* The other's count is in the other's cache: what was seen there last will do as long as there is space. */
+    /* The other's count is in the other's cache: what was seen there last will do as long as there
+     * is space. */
     if (is_past || bytes > to_end || out->count - out->other + bytes > out->capacity)
         out->other = __atomic_load_n(&out->ring->tail, __ATOMIC_ACQUIRE);
     if (out->count - out->other > out->capacity)
-        return NULL;            /* a count that cannot be */
-    bool skips = bytes > to_end || (is_past && out->count - out->other + bytes + to_end <= out->capacity);
+        return NULL;    /* a count that cannot be */
+    bool skips = bytes > to_end || (is_past &&
+                                    out->count - out->other + bytes + to_end <= out->capacity);
     if (out->count - out->other + bytes + (skips ? to_end : 0) > out->capacity &&
         !(skips && out->other == out->count))
         return NULL;
@@ -107,7 +115,8 @@ static inline struct channel_record *channel_put(struct channel_end *out, uint64
 }
 
 /* The record that channel_put has returned, with no more payload than was requested. */
-static inline void channel_publish(struct channel_end *out, struct channel_record *record, uint64_t payload)
+static inline void channel_publish(struct channel_end *out, struct channel_record *record,
+                                   uint64_t payload)
 {
     record->payload = (uint32_t) payload;
     record->bytes = (uint32_t) CHANNEL_RECORD_BYTES(payload);
@@ -124,13 +133,14 @@ static inline void channel_taken(struct channel_end *in, uint32_t bytes)
 
 static inline bool channel_is_empty(const struct channel_end *in)
 {
-    return in->other == in->count && __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE) == in->count;
+    return in->other == in->count &&
+        __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE) == in->count;
 }
 
-/* The next record, which stays until channel_taken with its bytes; *wrong: there is none that can be.  bytes and
- * payload are what has been checked, whatever happens to the record meanwhile. */
-static inline struct channel_record *channel_take(struct channel_end *in, uint32_t * bytes, uint32_t * payload,
-                                                  bool * wrong)
+/* The next record, which stays until channel_taken with its bytes; *wrong: there is none that can
+ * be.  bytes and payload are what has been checked, whatever happens to the record meanwhile. */
+static inline struct channel_record *channel_take(struct channel_end *in, uint32_t * bytes,
+                                                  uint32_t * payload, bool *wrong)
 {
     *wrong = false;
     for (;;) {
@@ -143,9 +153,9 @@ static inline struct channel_record *channel_take(struct channel_end *in, uint32
         *bytes = *(volatile uint32_t *) &record->bytes;
         *payload = *(volatile uint32_t *) &record->payload;
         uint32_t kind = *(volatile uint32_t *) &record->kind;
-        *wrong = waiting > in->capacity || *bytes > waiting || *bytes % CHANNEL_LINE || *bytes == 0 ||
-            *bytes > in->capacity - in->count % in->capacity || CHANNEL_RECORD_BYTES(*payload) > *bytes ||
-            kind > CHANNEL_FILLER;
+        *wrong = waiting > in->capacity || *bytes > waiting || *bytes % CHANNEL_LINE || *bytes == 0
+            || *bytes > in->capacity - in->count % in->capacity ||
+            CHANNEL_RECORD_BYTES(*payload) > *bytes || kind > CHANNEL_FILLER;
         if (*wrong)
             return NULL;
         if (kind != CHANNEL_FILLER)
@@ -154,24 +164,28 @@ static inline struct channel_record *channel_take(struct channel_end *in, uint32
     }
 }
 
-/* ---- copying what is long -------------------------------------------------------------------------------------- */
+/* ---- copying what is long -------------------------------------------------------------------- */
 
 /*
- * The reader copies by plain loads and stores, where memcpy may have `rep movsb` for so much.  With what was read by
- * that on AMD's Zen 4 the writer often waits for each line the next time, as if both caches still shared it.
+ * The reader copies by plain loads and stores, where memcpy may have `rep movsb` for so much.  With
+ * what was read by that on AMD's Zen 4 the writer often waits for each line the next time, as if
+ * both caches still shared it.
  *
- * The writer may also stream: store past its cache.  That costs more where both share a cache, and less where a line
- * that the other processor has read has to be fetched back from far away.  No query reports which it is, and a virtual
- * machine's processors change cores.  So the writer measures its own copies, and now and then one of the other kind.
+ * The writer may also stream: store past its cache.  That costs more where both share a cache, and
+ * less where a line that the other processor has read has to be fetched back from far away.  No
+ * query reports which it is, and a virtual machine's processors change cores.  So the writer
+ * measures its own copies, and now and then one of the other kind.
  */
 
 #define CHANNEL_LONG 8192          /* bytes to be copied so */
 #define CHANNEL_TRIAL 256          /* of so many copies one is of the other kind: */
 #define CHANNEL_FIRST_TRIAL 64     /* this one, when most of the memory has been touched before */
-#define CHANNEL_DEARER 3           /* so many times dearer is writing into the cache where it is better to stream */
+/* so many times dearer is writing into the cache where it is better to stream */
+#define CHANNEL_DEARER 3
 
 struct channel_pace {
-    uint64_t cached, streamed;  /* ticks of the processor's clock for 1024 bytes; 0: not known yet */
+    /* ticks of the processor's clock for 1024 bytes; 0: not known yet */
+    uint64_t cached, streamed;
     uint32_t copies;
 };
 
@@ -193,7 +207,8 @@ static inline bool channel_streams(const struct channel_pace *pace)
 }
 
 /* A lower cost counts at once, a higher one bit by bit: a process may have been interrupted. */
-static inline void channel_took(struct channel_pace *pace, bool streamed, uint64_t ticks, uint64_t bytes)
+static inline void channel_took(struct channel_pace *pace, bool streamed, uint64_t ticks,
+                                uint64_t bytes)
 {
     uint64_t *known = streamed ? &pace->streamed : &pace->cached, cost = ticks * 1024 / bytes;
 
@@ -240,7 +255,8 @@ static inline void channel_copy_plainly(char *to, const char *from, size_t bytes
 
     for (; i + 2 * CHANNEL_LINE <= bytes; i += 2 * CHANNEL_LINE) {
         const __m256i_u *in = (const __m256i_u *) (from + i);
-        __m256i a = _mm256_loadu_si256(in), b = _mm256_loadu_si256(in + 1), c = _mm256_loadu_si256(in + 2);
+        __m256i a = _mm256_loadu_si256(in), b = _mm256_loadu_si256(in + 1), c =
+            _mm256_loadu_si256(in + 2);
         __m256i d = _mm256_loadu_si256(in + 3), *out = (__m256i *) (to + i);
         _mm256_store_si256(out, a);
         _mm256_store_si256(out + 1, b);

@@ -149,11 +149,13 @@ TEST(ChannelRing, RefusesWhatCannotBe)
         EXPECT_EQ(nullptr, channel_take(&ring.in, &bytes, &payload, &wrong));
         return wrong;
     };
-    EXPECT_TRUE(is_wrong([](Ring &ring, channel_record &) { ring.out.ring->head = CAPACITY + CHANNEL_LINE; }));
+    EXPECT_TRUE(is_wrong(
+        [](Ring &ring, channel_record &) { ring.out.ring->head = CAPACITY + CHANNEL_LINE; }));
     EXPECT_TRUE(is_wrong([](Ring &ring, channel_record &) { ring.out.ring->head = UINT64_MAX; }));
     EXPECT_TRUE(is_wrong([](Ring &, channel_record &record) { record.bytes = 0; }));
     EXPECT_TRUE(is_wrong([](Ring &, channel_record &record) { record.bytes = 100; }));
-    EXPECT_TRUE(is_wrong([](Ring &, channel_record &record) { record.bytes = 2 * CHANNEL_LINE + CAPACITY; }));
+    EXPECT_TRUE(is_wrong(
+        [](Ring &, channel_record &record) { record.bytes = 2 * CHANNEL_LINE + CAPACITY; }));
     EXPECT_TRUE(is_wrong([](Ring &, channel_record &record) { record.payload = 1000; }));
     EXPECT_TRUE(is_wrong([](Ring &, channel_record &record) { record.payload = UINT32_MAX; }));
     EXPECT_TRUE(is_wrong([](Ring &, channel_record &record) { record.kind = 17; }));
@@ -168,7 +170,9 @@ TEST(ChannelRing, KeepsTheOrderBetweenTwoThreads)
 {
     constexpr uint32_t RECORDS = 20000;
     Ring ring;
-    auto payload_of = [](std::mt19937 &random) { return random() % 8 ? random() % 200 : random() % 3000; };
+    auto payload_of = [](std::mt19937 &random) {
+        return random() % 8 ? random() % 200 : random() % 3000;
+    };
     std::thread sender([&] {
         std::mt19937 random(1);
         for (uint32_t i = 0; i < RECORDS; i++) {
@@ -199,9 +203,11 @@ TEST(ChannelCopy, CopiesAnyNumberOfBytesToAnyOffset)
     auto check = [&](auto copy, size_t at, size_t start, size_t bytes) {
         std::fill(to.begin(), to.end(), '\0');
         copy(&to[at], &from[start], bytes);
-        EXPECT_TRUE(std::equal(&from[start], &from[start + bytes], &to[at])) << at << " " << start << " " << bytes;
+        EXPECT_TRUE(std::equal(&from[start], &from[start + bytes], &to[at]))
+            << at << " " << start << " " << bytes;
         EXPECT_EQ(at, std::count(to.begin(), to.begin() + static_cast<long>(at), '\0'));
-        EXPECT_EQ(to.size() - at - bytes, std::count(to.begin() + static_cast<long>(at + bytes), to.end(), '\0'));
+        EXPECT_EQ(to.size() - at - bytes,
+                  std::count(to.begin() + static_cast<long>(at + bytes), to.end(), '\0'));
     };
     for (size_t bytes : {0, 1, 15, 63, 64, 65, 127, 128, 129, 191, 255, 256, 300, 513}) {
         for (size_t at = 0; at < 3 * CHANNEL_LINE; at += 7) {
@@ -254,7 +260,8 @@ TEST(ChannelPace, TakesAnInterruptionForNone)
         channel_took(&pace, false, 1000 * NEAR, CHANNEL_LONG);
     EXPECT_EQ(1, count_streamed(pace, CHANNEL_TRIAL, NEAR, STREAMED));
     pace = {};
-    count_streamed(pace, CHANNEL_FIRST_TRIAL, 1000 * NEAR, STREAMED);  // memory that is touched for the first time
+    // memory that is touched for the first time
+    count_streamed(pace, CHANNEL_FIRST_TRIAL, 1000 * NEAR, STREAMED);
     channel_took(&pace, true, 1000 * STREAMED, CHANNEL_LONG);
     EXPECT_EQ(3, count_streamed(pace, 3 * CHANNEL_TRIAL, NEAR, STREAMED));
 }

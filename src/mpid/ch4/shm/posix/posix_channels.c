@@ -1,6 +1,6 @@
 /*
- * Sending and receiving on channels, as posix_am.h and posix_progress.h do in the host's segment.  See
- * posix_channels.h.
+ * Sending and receiving on channels, as posix_am.h and posix_progress.h do in the host's segment.
+ * See posix_channels.h.
  */
 
 #include "mpidimpl.h"
@@ -12,17 +12,20 @@
 #include "mpidig_recv_utils.h"
 #include "../../src/ch4_dynproc.h"
 
-#define POLL_AFTER 1024         /* times that a channel was full, to see whether its end is still there */
+/* times that a channel was full, to see whether its end is still there */
+#define POLL_AFTER 1024
 #define POLL_WAITS 4096         /* times that progress found an answer missing, for the same */
-#define POLL_RECEIVES 64        /* polls between two tests whether the sender has closed its channels */
+/* polls between two tests whether the sender has closed its channels */
+#define POLL_RECEIVES 64
 
 struct MPIDI_POSIX_channels MPIDI_POSIX_channels;
 
-/* ---- to a process that has ended ------------------------------------------------------------------------------- */
+/* ---- to a process that has ended ------------------------------------------------------------- */
 
 #define ANSWERED (MPIDIG_AM_SEND_FLAGS_RTS | MPIDIG_AM_SEND_FLAGS_SYNC)
 
-/* Requests that wait for its answer, or for space in its memory, would wait for ever.  flags: for which answers. */
+/* Requests that wait for its answer, or for space in its memory, would wait for ever.  flags: for
+ * which answers. */
 static void fail_request(MPIR_Request * sreq, int flags)
 {
     MPID_Dynproc_set_ended(sreq);
@@ -34,7 +37,8 @@ static void fail_request(MPIR_Request * sreq, int flags)
         MPID_Request_complete(sreq);
 }
 
-static int drop(const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr, MPI_Aint data, MPI_Aint * bytes_sent)
+static int drop(const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr, MPI_Aint data,
+                MPI_Aint * bytes_sent)
 {
     const MPIDIG_hdr_t *hdr = am_hdr;
 
@@ -45,7 +49,7 @@ static int drop(const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr, MPI
     return MPIDI_POSIX_OK;
 }
 
-/* ---- answers that are awaited ---------------------------------------------------------------------------------- */
+/* ---- answers that are awaited ---------------------------------------------------------------- */
 
 struct channel_wait {
     MPIR_Request *sreq;
@@ -90,9 +94,11 @@ static void answered(struct channel *channel, const MPIR_Request * sreq, int fla
 static void note_answer(struct channel *channel, int handler, const void *am_hdr, MPI_Aint bytes)
 {
     if (handler == MPIDIG_SEND_CTS && bytes >= (MPI_Aint) sizeof(MPIDIG_send_cts_msg_t))
-        answered(channel, ((const MPIDIG_send_cts_msg_t *) am_hdr)->sreq_ptr, MPIDIG_AM_SEND_FLAGS_RTS);
+        answered(channel, ((const MPIDIG_send_cts_msg_t *) am_hdr)->sreq_ptr,
+                 MPIDIG_AM_SEND_FLAGS_RTS);
     else if (handler == MPIDIG_SSEND_ACK && bytes >= (MPI_Aint) sizeof(MPIDIG_ssend_ack_msg_t))
-        answered(channel, ((const MPIDIG_ssend_ack_msg_t *) am_hdr)->sreq_ptr, MPIDIG_AM_SEND_FLAGS_SYNC);
+        answered(channel, ((const MPIDIG_ssend_ack_msg_t *) am_hdr)->sreq_ptr,
+                 MPIDIG_AM_SEND_FLAGS_SYNC);
 }
 
 void MPIDI_POSIX_channel_fail_waits(struct channel *channel)
@@ -105,19 +111,21 @@ void MPIDI_POSIX_channel_fail_waits(struct channel *channel)
     }
 }
 
-/* The peer closes its channels last; a killed peer does not.  Messages that it sent before are received first. */
+/* The peer closes its channels last; a killed peer does not.  Messages that it sent before are
+ * received first. */
 static bool will_not_answer(struct channel *channel)
 {
     bool has_ended = __atomic_load_n(&channel->out.ring->closed, __ATOMIC_ACQUIRE) ||
-        (++channel->polls % POLL_WAITS == 0 && !MPIDI_POSIX_channel_lives(channel)) || channel->state == CHANNEL_EXITED;
+        (++channel->polls % POLL_WAITS == 0 && !MPIDI_POSIX_channel_lives(channel)) ||
+        channel->state == CHANNEL_EXITED;
 
     return has_ended && channel_is_empty(&channel->in);
 }
 
-/* ---- receives of long collective operations -------------------------------------------------------------------- */
+/* ---- receives of long collective operations -------------------------------------------------- */
 
-/* Flags report that a member has ended, and so do operations by messages instead (posix_flags.c), and those to and
- * from rank 0.  Of another operation upstream may discard the error. */
+/* Flags report that a member has ended, and so do operations by messages instead (posix_flags.c),
+ * and those to and from rank 0.  Of another operation upstream may discard the error. */
 static bool reports_failure(int tag)
 {
     return tag == MPIR_BCAST_TAG || tag == MPIR_REDUCE_TAG || tag == MPIR_ALLREDUCE_TAG;
@@ -141,7 +149,8 @@ static bool will_not_come(MPIR_Request * rreq, bool closely)
     if (locality < MPIDI_LOCALITY__CHANNEL)
         return locality == MPIDI_LOCALITY__EXITED;
     struct channel *channel = &MPIDI_POSIX_channel[locality - MPIDI_LOCALITY__CHANNEL];
-    bool has_ended = channel->state != CHANNEL_OPEN || __atomic_load_n(&channel->out.ring->closed, __ATOMIC_ACQUIRE) ||
+    bool has_ended = channel->state != CHANNEL_OPEN ||
+        __atomic_load_n(&channel->out.ring->closed, __ATOMIC_ACQUIRE) ||
         (closely && !MPIDI_POSIX_channel_lives(channel));
     return has_ended && !channel->busy && channel_is_empty(&channel->in);
 }
@@ -161,7 +170,7 @@ static void poll_receives(bool closely)
     }
 }
 
-/* ---- sending --------------------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static struct channel *channel_of(int grank)
 {
@@ -181,8 +190,8 @@ static MPI_Aint data_left(MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset
     return size - offset;
 }
 
-static void put_header(struct channel_record *record, const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr,
-                       MPI_Aint am_hdr_sz, MPI_Aint capacity)
+static void put_header(struct channel_record *record, const MPIDI_POSIX_am_header_t * msg_hdr,
+                       const void *am_hdr, MPI_Aint am_hdr_sz, MPI_Aint capacity)
 {
     MPIDI_POSIX_am_header_t header = *msg_hdr;
 
@@ -204,9 +213,8 @@ static bool is_plain(const void *buf, MPI_Datatype datatype, MPI_Aint bytes)
 }
 
 /* As much as there is space for; the bytes of it. */
-static MPI_Aint put_data(struct channel *channel, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                         MPI_Aint offset,
-                         void *to, MPI_Aint capacity)
+static MPI_Aint put_data(struct channel *channel, const void *buf, MPI_Aint count,
+                         MPI_Datatype datatype, MPI_Aint offset, void *to, MPI_Aint capacity)
 {
     MPI_Aint packed;
 
@@ -216,15 +224,16 @@ static MPI_Aint put_data(struct channel *channel, const void *buf, MPI_Aint coun
     }
     bool streams = channel_streams(&channel->pace);
     uint64_t start = channel_ticks();
-    packed = capacity - capacity % MPIR_Datatype_get_basic_size(datatype);      /* as above, whole elements */
+    /* as above, whole elements */
+    packed = capacity - capacity % MPIR_Datatype_get_basic_size(datatype);
     channel_copy_in(to, (const char *) buf + offset, (size_t) packed, streams);
     channel_took(&channel->pace, streams, channel_ticks() - start, (uint64_t) packed);
     return packed;
 }
 
 int MPIDI_POSIX_channel_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr,
-                             MPI_Aint am_hdr_sz, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                             MPI_Aint offset, MPI_Aint * bytes_sent)
+                             MPI_Aint am_hdr_sz, const void *buf, MPI_Aint count,
+                             MPI_Datatype datatype, MPI_Aint offset, MPI_Aint * bytes_sent)
 {
     struct channel *channel = channel_of(grank);
     MPI_Aint first = am_hdr ? MPL_ROUND_UP_ALIGN(am_hdr_sz, MAX_ALIGNMENT) : 0, packed = 0;
@@ -244,11 +253,13 @@ int MPIDI_POSIX_channel_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const
     if (am_hdr)
         put_header(record, msg_hdr, am_hdr, am_hdr_sz, first);
     if (bytes_sent) {
-        packed = put_data(channel, buf, count, datatype, offset, (char *) channel_payload(record) + first,
-                          payload - first);
+        packed =
+            put_data(channel, buf, count, datatype, offset,
+                     (char *) channel_payload(record) + first, payload - first);
         *bytes_sent = packed;
     }
-    if (am_hdr && msg_hdr->handler_id == MPIDIG_SEND && ((const MPIDIG_hdr_t *) am_hdr)->flags & ANSWERED)
+    if (am_hdr && msg_hdr->handler_id == MPIDIG_SEND &&
+        ((const MPIDIG_hdr_t *) am_hdr)->flags & ANSWERED)
         await_answer(channel, am_hdr);
     channel_publish(&channel->out, record, (uint64_t) (first + packed));
     MPIDI_POSIX_channels.sent++;
@@ -312,18 +323,20 @@ void MPIDI_POSIX_channels_counts(unsigned **open, unsigned long long **sent)
     *sent = &MPIDI_POSIX_channels.sent;
 }
 
-/* ---- receiving ------------------------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
-/* The work of MPIDIG_recv_copy and MPIDIG_recv_copy_seg, for long data without datatype processing.  False: it is
- * none of that.  That there is space for all that is to come has been checked when the message began. */
+/* The work of MPIDIG_recv_copy and MPIDIG_recv_copy_seg, for long data without datatype processing.
+ * False: it is none of that.  That there is space for all that is to come has been checked when the
+ * message began. */
 static bool take_plainly(MPIR_Request * rreq, const void *data, MPI_Aint bytes, MPI_Aint offset)
 {
     MPIDIG_rreq_async_t *copied = &MPIDIG_REQUEST(rreq, req->recv_async);
     MPI_Datatype datatype = MPIDIG_REQUEST(rreq, datatype);
     char *buf = MPIDIG_REQUEST(rreq, buffer);
 
-    if (rreq->status.MPI_ERROR || copied->recv_type != MPIDIG_RECV_DATATYPE || bytes > copied->in_data_sz ||
-        !is_plain(buf, datatype, bytes) || bytes % MPIR_Datatype_get_basic_size(datatype))
+    if (rreq->status.MPI_ERROR || copied->recv_type != MPIDIG_RECV_DATATYPE ||
+        bytes > copied->in_data_sz || !is_plain(buf, datatype, bytes) ||
+        bytes % MPIR_Datatype_get_basic_size(datatype))
         return false;
     channel_copy_out(buf + offset, data, (size_t) bytes);
     copied->in_data_sz -= bytes;
@@ -362,13 +375,14 @@ static bool is_long_send(const MPIDI_POSIX_am_header_t * header, const void *am_
 }
 
 /* False: this cannot be the beginning of a message. */
-static bool take_first(struct channel *channel, const MPIDI_POSIX_am_header_t * header, char *am_hdr, MPI_Aint bytes)
+static bool take_first(struct channel *channel, const MPIDI_POSIX_am_header_t * header,
+                       char *am_hdr, MPI_Aint bytes)
 {
     uint32_t attr = MPIDIG_AM_ATTR__IS_LOCAL;
     int id = header->handler_id;
 
-    if (id < 0 || id >= MPIDI_AM_HANDLERS_MAX || !MPIDIG_global.target_msg_cbs[id] || header->am_hdr_sz < 0 ||
-        header->am_hdr_sz > bytes || channel->active)
+    if (id < 0 || id >= MPIDI_AM_HANDLERS_MAX || !MPIDIG_global.target_msg_cbs[id] ||
+        header->am_hdr_sz < 0 || header->am_hdr_sz > bytes || channel->active)
         return false;
     char *data = am_hdr + header->am_hdr_sz;
     if (channel->waits)
@@ -377,7 +391,8 @@ static bool take_first(struct channel *channel, const MPIDI_POSIX_am_header_t * 
     MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
     if (is_long_send(header, am_hdr, bytes)) {
         MPIR_Request *rreq = NULL;
-        MPIDIG_global.target_msg_cbs[id] (am_hdr, NULL, bytes, attr | MPIDIG_AM_ATTR__IS_ASYNC, &rreq);
+        MPIDIG_global.target_msg_cbs[id] (am_hdr, NULL, bytes, attr | MPIDIG_AM_ATTR__IS_ASYNC,
+                                          &rreq);
         if (rreq)
             take_whole(rreq, data, bytes);
         return rreq != NULL;
@@ -386,7 +401,8 @@ static bool take_first(struct channel *channel, const MPIDI_POSIX_am_header_t * 
         MPIDIG_global.target_msg_cbs[id] (am_hdr, data, bytes, attr, NULL);
         return true;
     }
-    MPIDIG_global.target_msg_cbs[id] (am_hdr, NULL, bytes, attr | MPIDIG_AM_ATTR__IS_ASYNC, &channel->active);
+    MPIDIG_global.target_msg_cbs[id] (am_hdr, NULL, bytes, attr | MPIDIG_AM_ATTR__IS_ASYNC,
+                                      &channel->active);
     if (!channel->active)
         return false;
     MPIDIG_recv_setup(channel->active);
@@ -423,7 +439,8 @@ static int take_in(struct channel *channel)
     }
     if (wrong)
         channel->state = CHANNEL_BROKEN;
-    MPIR_ERR_CHKANDJUMP1(wrong, mpi_errno, MPI_ERR_OTHER, "**lanewrong", "**lanewrong %d", (int) channel->peer.pid);
+    MPIR_ERR_CHKANDJUMP1(wrong, mpi_errno, MPI_ERR_OTHER, "**lanewrong", "**lanewrong %d",
+                         (int) channel->peer.pid);
 
   fn_exit:
     return mpi_errno;

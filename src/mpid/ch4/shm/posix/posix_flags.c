@@ -1,9 +1,10 @@
 /*
  * See posix_flags.h.
  *
- * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.  Everything that
- * follows the flag in these lines is ours: who the member is, so that others can see whether it lives, and in the
- * lines of rank 0 from which operation on the communicator has failed.
+ * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.
+ * Everything that follows the flag in these lines is ours: who the member is, so that others can
+ * see whether it lives, and in the lines of rank 0 from which operation on the communicator has
+ * failed.
  */
 
 #include "mpidimpl.h"
@@ -22,7 +23,8 @@
 struct member_lines {
     uint64_t gather_flag, pid;
     char rest[MPIDU_SHM_CACHE_LINE_LEN - 2 * sizeof(uint64_t)];
-    uint64_t release_flag, failed;      /* of rank 0: the number of the first operation that failed; 0: none has */
+    /* of rank 0: the number of the first operation that failed; 0: none has */
+    uint64_t release_flag, failed;
     char rest2[MPIDU_SHM_CACHE_LINE_LEN - 2 * sizeof(uint64_t)];
 };
 
@@ -35,7 +37,8 @@ static MPIDI_POSIX_release_gather_comm_t *state_of(MPIR_Comm * comm)
 
 static struct member_lines *lines_of(MPIR_Comm * comm)
 {
-    MPL_COMPILE_TIME_ASSERT(sizeof(struct member_lines) == MPIDI_POSIX_RELEASE_GATHER_FLAG_SPACE_PER_RANK);
+    MPL_COMPILE_TIME_ASSERT(sizeof(struct member_lines) ==
+                            MPIDI_POSIX_RELEASE_GATHER_FLAG_SPACE_PER_RANK);
     return state_of(comm)->flags_addr;
 }
 
@@ -44,7 +47,7 @@ static bool is_apart(const MPIR_Comm * comm)
     return MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__TOGETHER;
 }
 
-/* ---- members that have ended ----------------------------------------------------------------------------------- */
+/* ---- members that have ended ----------------------------------------------------------------- */
 
 void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
 {
@@ -52,7 +55,8 @@ void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
         lines_of(comm)[comm->rank].pid = (uint64_t) getpid();
 }
 
-/* Processes that were started separately share a pid namespace, or they would not be homogeneous. */
+/* Processes that were started separately share a pid namespace, or they would not be
+ * homogeneous. */
 static bool has_ended(MPIR_Comm * comm, int rank)
 {
     if (!is_apart(comm))
@@ -73,7 +77,8 @@ static bool has_failed(MPIR_Comm * comm)
     return failed && failed <= operation_of(comm);
 }
 
-/* Others may wait for this process, which gives up: what it writes from now on must not let them go on. */
+/* Others may wait for this process, which gives up: what it writes from now on must not let them go
+ * on. */
 static void fail(MPIR_Comm * comm)
 {
     static MPL_atomic_uint64_t nowhere;
@@ -81,7 +86,8 @@ static void fail(MPIR_Comm * comm)
     uint64_t before = __atomic_load_n(failed, __ATOMIC_ACQUIRE);
 
     while ((!before || before > own) &&
-           !__atomic_compare_exchange_n(failed, &before, own, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
+           !__atomic_compare_exchange_n(failed, &before, own, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_ACQUIRE));
     state_of(comm)->gather_flag_addr = state_of(comm)->release_flag_addr = &nowhere;
 }
 
@@ -102,7 +108,8 @@ static int poll_flag(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t valu
     return mpi_errno;
 }
 
-/* A poll of channels, or of the network between connected processes, takes longer than a poll of a flag. */
+/* A poll of channels, or of the network between connected processes, takes longer than a poll of a
+ * flag. */
 static void give_way(unsigned turn)
 {
     if (MPIDU_oversubscribed && turn % PROGRESS_AFTER)
@@ -120,7 +127,8 @@ int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_
         do {
             MPID_Progress_test(NULL);
             mpi_errno = poll_flag(comm, flag, value);
-        } while (!mpi_errno && MPIDU_oversubscribed && MPL_atomic_acquire_load_uint64(flag) < value);
+        } while (!mpi_errno && MPIDU_oversubscribed &&
+                 MPL_atomic_acquire_load_uint64(flag) < value);
         goto fn_exit;
     }
     for (unsigned turn = 1; MPL_atomic_acquire_load_uint64(flag) < value && !mpi_errno; turn++) {
@@ -133,7 +141,7 @@ int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_
     return mpi_errno;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm)
 {
@@ -166,9 +174,10 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
     MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;
 }
 
-/* ---- which operations ------------------------------------------------------------------------------------------ */
+/* ---- which operations ------------------------------------------------------------------------ */
 
-#define FEW 8                   /* members; fewer get a broadcast in one message each, by upstream's algorithms */
+/* members; fewer get a broadcast in one message each, by upstream's algorithms */
+#define FEW 8
 
 /* All members know how long it is, and whether there are channels at all. */
 static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
@@ -176,16 +185,19 @@ static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
     MPI_Aint size;
 
     MPIR_Datatype_get_size_macro(datatype, size);
-    return size > 0 && count > most / size && MPIR_CVAR_CH4_SHM_LANES > 0 && MPIDI_global.n_vcis == 1;
+    return size > 0 && count > most / size && MPIR_CVAR_CH4_SHM_LANES > 0 &&
+           MPIDI_global.n_vcis == 1;
 }
 
-/* By flags members wait for each other in each cell.  Messages on channels are faster: between two from the second cell
- * on, among more, where some pass on what they get, from the third. */
+/* By flags members wait for each other in each cell.  Messages on channels are faster: between two
+ * from the second cell on, among more, where some pass on what they get, from the third. */
 static bool broadcasts_by_messages(const MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    const MPI_Aint capacity = MPIDI_POSIX_RELEASE_GATHER_BCAST_CELLSIZE - 2 * MPIDU_SHM_CACHE_LINE_LEN;
+    const MPI_Aint capacity =
+        MPIDI_POSIX_RELEASE_GATHER_BCAST_CELLSIZE - 2 * MPIDU_SHM_CACHE_LINE_LEN;
 
-    return comm->local_size < FEW && is_longer(count, datatype, comm->local_size == 2 ? capacity : 2 * capacity);
+    return comm->local_size < FEW &&
+           is_longer(count, datatype, comm->local_size == 2 ? capacity : 2 * capacity);
 }
 
 /* A sum is done cell by cell, where MPI_Reduce fills several. */
@@ -194,13 +206,17 @@ static bool sums_by_messages(MPI_Aint count, MPI_Datatype datatype)
     return is_longer(count, datatype, 2 * MPIDI_POSIX_RELEASE_GATHER_REDUCE_CELLSIZE);
 }
 
-MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig)
+MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm *comm,
+                                                       MPIR_Csel_coll_sig_s coll_sig)
 {
     static MPIDI_POSIX_csel_container_s
-        barrier = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_barrier_release_gather },
-        bcast = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_bcast_release_gather },
-        reduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_reduce_release_gather },
-        allreduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_allreduce_release_gather };
+        barrier =
+            {MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_barrier_release_gather},
+        bcast = {MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_bcast_release_gather},
+        reduce =
+            {MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_reduce_release_gather},
+        allreduce = {
+            MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_allreduce_release_gather};
 
     if (MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__HOMOGENEOUS)
         return NULL;
@@ -208,12 +224,15 @@ MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, M
         case MPIR_CSEL_COLL_TYPE__BARRIER:
             return &barrier;
         case MPIR_CSEL_COLL_TYPE__BCAST:
-            return broadcasts_by_messages(comm, coll_sig.u.bcast.count, coll_sig.u.bcast.datatype) ? NULL : &bcast;
+            return broadcasts_by_messages(comm, coll_sig.u.bcast.count, coll_sig.u.bcast.datatype)
+                       ? NULL
+                       : &bcast;
         case MPIR_CSEL_COLL_TYPE__REDUCE:
             return MPIR_Op_is_commutative(coll_sig.u.reduce.op) ? &reduce : NULL;
         case MPIR_CSEL_COLL_TYPE__ALLREDUCE:
             return MPIR_Op_is_commutative(coll_sig.u.allreduce.op) &&
-                !sums_by_messages(coll_sig.u.allreduce.count, coll_sig.u.allreduce.datatype) ? &allreduce : NULL;
+                !sums_by_messages(coll_sig.u.allreduce.count, coll_sig.u.allreduce.datatype)
+                    ? &allreduce : NULL;
         default:
             return NULL;
     }

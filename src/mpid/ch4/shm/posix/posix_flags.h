@@ -1,11 +1,12 @@
 /*
- * Collective operations by flags in shared memory (release_gather) among processes that were started apart.  SI9, DS5;
- * doc/developer/shm-channels.md.
+ * Collective operations by flags in shared memory (release_gather) among processes that were
+ * started apart.  SI9, DS5; doc/developer/shm-channels.md.
  *
- * The flags and how they are made are upstream's.  Their users are decided when a communicator is made, without a
- * message, by the data that its members have exchanged (MPIDI_HOSTS__HOMOGENEOUS).  Differences from a launched
- * world: a member may end while others go on, so that who waits for its flag gets an error; other threads of this
- * process may be let in meanwhile; and where the memory cannot be had messages are used from then on, by all members.
+ * The flags and how they are made are upstream's.  Their users are decided when a communicator is
+ * made, without a message, by the data that its members have exchanged (MPIDI_HOSTS__HOMOGENEOUS).
+ * Differences from a launched world: a member may end while others go on, so that who waits for its
+ * flag gets an error; other threads of this process may be let in meanwhile; and where the memory
+ * cannot be had messages are used from then on, by all members.
  */
 
 #ifndef POSIX_FLAGS_H_INCLUDED
@@ -14,11 +15,12 @@
 #include "../../src/ch4_hosts.h"
 #include "posix_csel_container.h"
 
-/* Instead of upstream's poll of progress in a loop that waits for a flag of another member: where waiting gives way,
- * or members may end, until it has this value, or cannot have it any more. */
+/* Instead of upstream's poll of progress in a loop that waits for a flag of another member: where
+ * waiting gives way, or members may end, until it has this value, or cannot have it any more. */
 int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value);
 
-/* Small, because the functions of release_gather.h are compiled into what calls them if they are. */
+/* Small, because the functions of release_gather.h are compiled into what calls them if they
+ * are. */
 #define MPIDI_POSIX_FLAGS_WAIT(flag, value)                                     \
     do {                                                                        \
         int error_ = MPIDI_POSIX_flags_wait(comm_ptr, flag, value);             \
@@ -34,16 +36,19 @@ void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm);
 /* The memory could not be had, as all members know. */
 void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm);
 
-/* Counts the bytes of memory that rank 0's process holds for such communicators: the world's counter belongs to its
- * world, and these may outlive an adaptation. */
+/* Counts the bytes of memory that rank 0's process holds for such communicators: the world's
+ * counter belongs to its world, and these may outlive an adaptation. */
 MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm);
 
-/* For communicators without a table: what upstream's states for a process with one thread, whatever the thread levels
- * are; NULL: messages.  By value, as MPIR_Csel_search, whose callers would otherwise have to keep it in memory. */
-MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig);
+/* For communicators without a table: what upstream's states for a process with one thread, whatever
+ * the thread levels are; NULL: messages.  By value, as MPIR_Csel_search, whose callers would
+ * otherwise have to keep it in memory. */
+MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm,
+                                                       MPIR_Csel_coll_sig_s coll_sig);
 /* MPIR_Csel_search for all communicators. */
 #define MPIDI_POSIX_FLAGS_SEARCH(comm, coll_sig)                                \
     (likely(MPIDI_POSIX_COMM(comm, csel_comm)) ?                                \
-     MPIR_Csel_search(MPIDI_POSIX_COMM(comm, csel_comm), coll_sig) : MPIDI_POSIX_flags_choose(comm, coll_sig))
+     MPIR_Csel_search(MPIDI_POSIX_COMM(comm, csel_comm), coll_sig) \
+         : MPIDI_POSIX_flags_choose(comm, coll_sig))
 
 #endif /* POSIX_FLAGS_H_INCLUDED */

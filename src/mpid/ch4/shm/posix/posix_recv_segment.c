@@ -21,28 +21,31 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        With how many processes of the same host that were started apart (by MPI_Comm_spawn, or joining
-        through process sets) this process talks through shared memory: 256 at most.  It talks to further
-        ones over the network, and to all of them with 0.
+        With how many processes of the same host that were started apart (by MPI_Comm_spawn, or
+        joining through process sets) this process communicates through shared memory: 256 at most.
+        With further ones it communicates over the network, and with all of them if this is 0.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
 #define MAILBOX_MAGIC 0x6c616e6573303276ull    /* of this layout */
 #define MAILBOX_BYTES_MAX (1ull << 36)
-#define RING_RECORDS 32         /* of the greatest size, in a ring: more than a processor's own cache holds */
+/* of the greatest size, in a ring: more than a processor's own cache holds */
+#define RING_RECORDS 32
 #define REACH_RECORDS 4         /* of these, as far as each channel goes where there are many */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
 struct recv_segment_head {
     uint64_t magic, nonce;
-    uint64_t slots, first, stride, capacity;   /* where the rings are, and how many bytes they hold */
+    /* where the rings are, and how many bytes they hold */
+    uint64_t slots, first, stride, capacity;
     uint64_t claims[MPIDI_POSIX_CHANNELS_MAX];  /* the nonce of who sends there; 0: nobody */
     uint32_t claimers[MPIDI_POSIX_CHANNELS_MAX];        /* their processes; 0: not reported yet */
     uint32_t decisions[MPIDI_POSIX_CHANNELS_MAX];       /* by the owner: enum decision */
 };
 
-/* For a process that claimed a channel long before the other side did, and cannot know when that happened. */
+/* For a process that claimed a channel long before the other side did, and cannot know when that
+ * happened. */
 enum decision { NOT_DECIDED, HAS_LANE, HAS_NONE };
 
 struct channel MPIDI_POSIX_channel[MPIDI_POSIX_CHANNELS_MAX];
@@ -54,7 +57,7 @@ static struct {
     pid_t owner;                /* a forked process has none */
 } own;
 
-/* ---- our own --------------------------------------------------------------------------------------------------- */
+/* ---- our own --------------------------------------------------------------------------------- */
 
 static size_t whole_pages(size_t bytes)
 {
@@ -72,7 +75,8 @@ static void give_back(struct recv_segment_head *head, size_t slot)
     uint64_t ours = own.head->nonce;
 
     __atomic_store_n(&head->claimers[slot], 0, __ATOMIC_RELEASE);
-    __atomic_compare_exchange_n(&head->claims[slot], &ours, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&head->claims[slot], &ours, 0, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_RELAXED);
 }
 
 /* So that nobody waits for space here, and no memory is held for us elsewhere. */
@@ -123,9 +127,10 @@ static void make_recv_segment(void)
 
     lay_out(&plan);
     int fd = memfd_create("mpich-channels", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0 || getrandom(&plan.nonce, sizeof(plan.nonce), 0) != sizeof(plan.nonce) || plan.nonce == 0 ||
-        bytes_of(&plan) > MAILBOX_BYTES_MAX || ftruncate(fd, (off_t) bytes_of(&plan)) ||
-        fcntl(fd, F_ADD_SEALS, SEALS) || fstat(fd, &status) || !read_boot(own.bc.boot, sizeof(own.bc.boot)))
+    if (fd < 0 || getrandom(&plan.nonce, sizeof(plan.nonce), 0) != sizeof(plan.nonce) ||
+        plan.nonce == 0 || bytes_of(&plan) > MAILBOX_BYTES_MAX ||
+        ftruncate(fd, (off_t) bytes_of(&plan)) || fcntl(fd, F_ADD_SEALS, SEALS) ||
+        fstat(fd, &status) || !read_boot(own.bc.boot, sizeof(own.bc.boot)))
         goto fn_fail;
     head = mmap(NULL, bytes_of(&plan), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (head == MAP_FAILED || atexit(close_recv_segment))
@@ -152,8 +157,8 @@ void MPIDI_POSIX_channels_bc(char *bc, int bytes)
     static bool tried;
 
     /* not where processes of a host are to take each other for those of several */
-    if (!tried && MPIR_CVAR_CH4_SHM_LANES > 0 && !MPIR_CVAR_NOLOCAL && !MPIR_CVAR_ODD_EVEN_CLIQUES &&
-        MPIR_CVAR_NUM_CLIQUES <= 1 && MPIDI_POSIX_global.num_vsis == 1)
+    if (!tried && MPIR_CVAR_CH4_SHM_LANES > 0 && !MPIR_CVAR_NOLOCAL && !MPIR_CVAR_ODD_EVEN_CLIQUES
+        && MPIR_CVAR_NUM_CLIQUES <= 1 && MPIDI_POSIX_global.num_vsis == 1)
         make_recv_segment();
     tried = true;
     *bc = '\0';
@@ -162,14 +167,14 @@ void MPIDI_POSIX_channels_bc(char *bc, int bytes)
                  own.bc.device, own.bc.inode, own.bc.nonce);
 }
 
-/* ---- those of others ------------------------------------------------------------------------------------------- */
+/* ---- those of others ------------------------------------------------------------------------- */
 
 static bool read_bc(const char *text, struct channel_bc *bc)
 {
     int end = 0;
 
-    return sscanf(text, "%39[0-9a-f-]:%x:%x:%llx:%llx:%llx%n", bc->boot, &bc->pid, &bc->fd, &bc->device,
-                  &bc->inode, &bc->nonce, &end) == 6 && text[end] == '\0' && bc->nonce;
+    return sscanf(text, "%39[0-9a-f-]:%x:%x:%llx:%llx:%llx%n", bc->boot, &bc->pid, &bc->fd,
+                  &bc->device, &bc->inode, &bc->nonce, &end) == 6 && text[end] == '\0' && bc->nonce;
 }
 
 static int open_recv_segment(const struct channel_bc *bc)
@@ -179,7 +184,8 @@ static int open_recv_segment(const struct channel_bc *bc)
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", bc->pid, bc->fd);
     int fd = MPL_shm_open_identified(path, bc->device, bc->inode);
-    if (fd >= 0 && (fstat(fd, &status) || status.st_uid != geteuid() || (fcntl(fd, F_GET_SEALS) & SEALS) != SEALS ||
+    if (fd >= 0 && (fstat(fd, &status) || status.st_uid != geteuid() ||
+                    (fcntl(fd, F_GET_SEALS) & SEALS) != SEALS ||
                     (uint64_t) status.st_size < whole_pages(sizeof(struct recv_segment_head)))) {
         close(fd);
         fd = -1;
@@ -188,12 +194,14 @@ static int open_recv_segment(const struct channel_bc *bc)
 }
 
 /* Its size cannot change any more. */
-static bool is_sound(const struct recv_segment_head *head, const struct channel_bc *bc, uint64_t bytes)
+static bool is_sound(const struct recv_segment_head *head, const struct channel_bc *bc,
+                     uint64_t bytes)
 {
-    return head->magic == MAILBOX_MAGIC && head->nonce == bc->nonce && head->slots <= MPIDI_POSIX_CHANNELS_MAX &&
-        head->first <= bytes && head->stride <= bytes && bytes <= MAILBOX_BYTES_MAX && bytes_of(head) <= bytes &&
-        head->first % whole_pages(1) == 0 && head->stride % whole_pages(1) == 0 &&
-        head->capacity % CHANNEL_LINE == 0 && head->capacity <= head->stride &&
+    return head->magic == MAILBOX_MAGIC && head->nonce == bc->nonce &&
+        head->slots <= MPIDI_POSIX_CHANNELS_MAX && head->first <= bytes && head->stride <= bytes &&
+        bytes <= MAILBOX_BYTES_MAX && bytes_of(head) <= bytes && head->first % whole_pages(1) == 0
+        && head->stride % whole_pages(1) == 0 && head->capacity % CHANNEL_LINE == 0 &&
+        head->capacity <= head->stride &&
         head->capacity + sizeof(struct channel_ring) <= head->stride &&
         CHANNEL_RECORD_BYTES(MPIDI_POSIX_eager_payload_limit()) <= head->capacity;
 }
@@ -206,12 +214,14 @@ static size_t head_bytes(void)
 /* Of who is claiming a slot: no process has this nonce. */
 #define CLAIMING UINT64_MAX
 
-/* The owner searches for the nonce, and decides at once when it is there: what it decides must not be written over. */
+/* The owner searches for the nonce, and decides at once when it is there: what it decides must not
+ * be written over. */
 static bool claim_slot(struct recv_segment_head *head, uint64_t slots, size_t * slot)
 {
     for (*slot = 0; *slot < slots; ++*slot) {
         uint64_t nobody = 0;
-        if (__atomic_compare_exchange_n(&head->claims[*slot], &nobody, CLAIMING, false, __ATOMIC_ACQ_REL,
+        if (__atomic_compare_exchange_n(&head->claims[*slot], &nobody, CLAIMING, false,
+                                        __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             __atomic_store_n(&head->claimers[*slot], (uint32_t) getpid(), __ATOMIC_RELEASE);
             __atomic_store_n(&head->decisions[*slot], NOT_DECIDED, __ATOMIC_RELEASE);
@@ -225,7 +235,8 @@ static bool claim_slot(struct recv_segment_head *head, uint64_t slots, size_t * 
 /* Fills in what belongs to the peer's receive segment. */
 static bool claim_in(struct channel *channel, int fd)
 {
-    struct recv_segment_head *head = mmap(NULL, head_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct recv_segment_head *head =
+        mmap(NULL, head_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     struct stat status;
 
     if (head == MAP_FAILED)
@@ -254,7 +265,8 @@ static bool claim_in(struct channel *channel, int fd)
 static int find_channel(unsigned long long nonce)
 {
     for (int i = 0; i < MPIDI_POSIX_channels_top; i++) {
-        if (MPIDI_POSIX_channel[i].state != CHANNEL_FREE && MPIDI_POSIX_channel[i].peer.nonce == nonce)
+        if (MPIDI_POSIX_channel[i].state != CHANNEL_FREE &&
+            MPIDI_POSIX_channel[i].peer.nonce == nonce)
             return i;
     }
     return -1;
@@ -269,8 +281,8 @@ static int free_channel(void)
     return i < MPL_MIN(MPIR_CVAR_CH4_SHM_LANES, MPIDI_POSIX_CHANNELS_MAX) ? i : -1;
 }
 
-/* Claims a channel in the receive segment of this business card; the number of the channel, or -1.  One that is there
- * already is returned, as it is. */
+/* Claims a channel in the receive segment of this business card; the number of the channel, or -1.
+ * One that is there already is returned, as it is. */
 static int claim(const char *text)
 {
     struct channel_bc bc;
@@ -297,14 +309,15 @@ static int claim(const char *text)
     return number;
 }
 
-/* How much memory long messages use, each time another part of it: all channels together as much as one ring, if that
- * is enough for each.  The one that leads to this process itself does not count. */
+/* How much memory long messages use, each time another part of it: all channels together as much as
+ * one ring, if that is enough for each.  The one to this process itself does not count. */
 static void share_reach(void)
 {
     int n = 0;
 
     for (int i = 0; i < MPIDI_POSIX_channels_top; i++)
-        n += MPIDI_POSIX_channel[i].state == CHANNEL_OPEN && MPIDI_POSIX_channel[i].peer.nonce != own.bc.nonce;
+        n += MPIDI_POSIX_channel[i].state == CHANNEL_OPEN &&
+            MPIDI_POSIX_channel[i].peer.nonce != own.bc.nonce;
     int records = MPL_MAX(RING_RECORDS / MPL_MAX(n, 1), REACH_RECORDS);
     for (int i = 0; i < MPIDI_POSIX_channels_top; i++) {
         struct channel_end *out = &MPIDI_POSIX_channel[i].out;
@@ -322,7 +335,8 @@ static size_t slot_of(unsigned long long nonce)
 {
     size_t slot = 0;
 
-    while (slot < own.head->slots && __atomic_load_n(&own.head->claims[slot], __ATOMIC_ACQUIRE) != nonce)
+    while (slot < own.head->slots &&
+           __atomic_load_n(&own.head->claims[slot], __ATOMIC_ACQUIRE) != nonce)
         slot++;
     return slot;
 }
@@ -355,7 +369,7 @@ void MPIDI_POSIX_channels_offer(int avtid, int lpid, const char *bc)
     }
 }
 
-/* ---- both together --------------------------------------------------------------------------------------------- */
+/* ---- both together --------------------------------------------------------------------------- */
 
 /* When the peer has tried, too: the channel is open, or was released (false). */
 static bool decide_channel(struct channel *channel)
@@ -388,7 +402,8 @@ bool MPIDI_POSIX_channels_undecided(int avtid, int lpid)
     for (int i = 0; i < MPIDI_POSIX_channels_top; i++) {
         struct channel *channel = &MPIDI_POSIX_channel[i];
         if (channel->state == CHANNEL_CLAIMED && is_at(channel, avtid, lpid))
-            return __atomic_load_n(&channel->head->decisions[channel->slot], __ATOMIC_ACQUIRE) == NOT_DECIDED;
+            return __atomic_load_n(&channel->head->decisions[channel->slot],
+                                   __ATOMIC_ACQUIRE) == NOT_DECIDED;
     }
     return false;
 }
@@ -399,13 +414,14 @@ int MPIDI_POSIX_channels_decide(int avtid, int lpid)
 
     for (int i = 0; i < MPIDI_POSIX_channels_top; i++) {
         struct channel *channel = &MPIDI_POSIX_channel[i];
-        if (channel->state != CHANNEL_FREE && is_at(channel, avtid, lpid) && decide_channel(channel))
+        if (channel->state != CHANNEL_FREE && is_at(channel, avtid, lpid) &&
+            decide_channel(channel))
             decided = i;
     }
     return decided;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------ */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 bool MPIDI_POSIX_channel_lives(struct channel *channel)
 {
@@ -415,8 +431,8 @@ bool MPIDI_POSIX_channel_lives(struct channel *channel)
     if (channel->state != CHANNEL_OPEN)
         return false;
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", channel->peer.pid, channel->peer.fd);
-    if (!__atomic_load_n(&channel->out.ring->closed, __ATOMIC_ACQUIRE) && stat(path, &status) == 0 &&
-        status.st_dev == channel->peer.device && status.st_ino == channel->peer.inode)
+    if (!__atomic_load_n(&channel->out.ring->closed, __ATOMIC_ACQUIRE) && stat(path, &status) == 0
+        && status.st_dev == channel->peer.device && status.st_ino == channel->peer.inode)
         return true;
     channel->state = CHANNEL_EXITED;
     return false;
@@ -444,7 +460,8 @@ static void free_exited(struct channel *channel)
 {
     munmap(channel->memory, channel->memory_bytes);
     if (fallocate((int) own.bc.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t) (own.head->first + channel->own_slot * own.head->stride), (off_t) own.head->stride))
+                  (off_t) (own.head->first + channel->own_slot * own.head->stride),
+                  (off_t) own.head->stride))
         memset(channel->in.ring, 0, sizeof(struct channel_ring));
     free_slot(channel->own_slot);
     channel->state = CHANNEL_FREE;
@@ -469,7 +486,8 @@ int MPIDI_POSIX_channels_remove_exited(int number, int *avtid, int *lpid)
         struct channel *channel = &MPIDI_POSIX_channel[i];
         if (channel->state != CHANNEL_OPEN && channel->state != CHANNEL_EXITED)
             continue;
-        if (MPIDI_POSIX_channel_lives(channel) || channel->busy || !channel_is_empty(&channel->in) || is_sent_to(i))
+        if (MPIDI_POSIX_channel_lives(channel) || channel->busy || !channel_is_empty(&channel->in)
+            || is_sent_to(i))
             continue;
         *avtid = channel->avtid;
         *lpid = channel->lpid;

@@ -1,15 +1,17 @@
 /*
- * A process' receive segment: the memory of the channels that lead to it (posix_channel_ring.h), and the claims on
- * them.
+ * A process' receive segment: the memory of the channels that lead to it (posix_channel_ring.h),
+ * and the claims on them.
  *
- * It is a nameless file, which other processes of the same user on the host open through /proc by the business card,
- * after they have checked that it is the right one (mpl_shm_nameless.h).  So nothing has to be found, named or
- * cleaned up, and in another pid namespace nothing is found.  It is made with the first business card, sealed in its
- * size, and holds no pages but those that were written.
+ * It is a nameless file, which other processes of the same user on the host open through /proc by
+ * the business card, after they have checked that it is the right one (mpl_shm_nameless.h).  So
+ * nothing has to be found, named or cleaned up, and in another pid namespace nothing is found.  It
+ * is made with the first business card, sealed in its size, and holds no pages but those that were
+ * written.
  *
- * A channel here is both directions: ours into the peer's receive segment, the peer's into ours.  States: free;
- * claimed, in the peer's receive segment; open, when the peer has claimed one in ours; exited, after the peer's end;
- * broken, if malformed data comes.  All is under the critical section.
+ * A channel here is both directions: ours into the peer's receive segment, the peer's into ours.
+ * States: free; claimed, in the peer's receive segment; open, when the peer has claimed one in
+ * ours; exited, after the peer's end; broken, if malformed data comes.  All is under the critical
+ * section.
  */
 
 #ifndef POSIX_RECV_SEGMENT_H_INCLUDED
@@ -40,9 +42,11 @@ struct channel {
     struct channel_bc peer;
     int avtid, lpid;            /* its address */
     unsigned stuck;             /* how often nothing could be sent since something could */
-    struct channel_wait *waits, *last_wait;     /* sent messages that wait for an answer, in order */
+    /* sent messages that wait for an answer, in order */
+    struct channel_wait *waits, *last_wait;
     unsigned polls;             /* how often they were polled */
-    /* claimed: the head of the peer's receive segment, and the slot there; open: the memory of the channel */
+    /* claimed: the head of the peer's receive segment, and the slot there; open: the memory of the
+     * channel */
     struct recv_segment_head *head;
     size_t slot;
     void *memory;
@@ -53,12 +57,13 @@ struct channel {
 extern struct channel MPIDI_POSIX_channel[MPIDI_POSIX_CHANNELS_MAX];
 extern int MPIDI_POSIX_channels_top;    /* those from here on are free */
 
-/* Rows of ch4_adapt_api.txt: channels_bc writes the own business card as text, "" if there is no receive segment;
- * channels_offer claims a channel for the process with this lpid, in the receive segment of a business card;
- * channels_decide returns the number of the open channel, or -1, after that process has tried, too;
- * channels_undecided returns whether a channel is claimed there and the other process has not decided since;
- * channels_remove_exited frees the first channel after `number` whose peer has ended and of which nothing waits to be
- * received, and returns its number, or -1. */
+/* Rows of ch4_adapt_api.txt: channels_bc writes the own business card as text, "" if there is no
+ * receive segment; channels_offer claims a channel for the process with this lpid, in the receive
+ * segment of a business card; channels_decide returns the number of the open channel, or -1, after
+ * that process has tried, too; channels_undecided returns whether a channel is claimed there and
+ * the other process has not decided since; channels_remove_exited frees the first channel after
+ * `number` whose peer has ended and of which nothing waits to be received, and returns its number,
+ * or -1. */
 
 /* Whether the peer still has its receive segment; if not, the state is CHANNEL_EXITED. */
 bool MPIDI_POSIX_channel_lives(struct channel *channel);

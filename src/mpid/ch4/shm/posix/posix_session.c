@@ -1,6 +1,6 @@
 /*
- * Rows of sessions (ch4_adapt_api.txt) for posix: shared memory where there is no world yet, and where others have come
- * into the table before the own world.  SX5, SI9.
+ * Rows of sessions (ch4_adapt_api.txt) for posix: shared memory where there is no world yet, and
+ * where others have come into the table before the own world.  SX5, SI9.
  */
 
 #include "mpidimpl.h"
@@ -14,7 +14,8 @@
 int MPIDI_POSIX_session_start(void)
 {
     static MPIDU_genq_shmem_queue_u empty[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
-    static MPL_atomic_uint64_t unlimited;       /* what a host's processes together may take is counted by worlds */
+    /* what a host's processes together may take is counted by worlds */
+    static MPL_atomic_uint64_t unlimited;
     int mpi_errno = MPI_SUCCESS;
 
     /* freed, if MPI_Finalize has taken a world down; the next one reads it again */

@@ -1,6 +1,6 @@
 /*
- * Rows of sessions and of channels (ch4_adapt_api.txt) for shared memory: all of it is posix' (posix_session.c,
- * posix_recv_segment.c, posix_channels.c).
+ * Rows of sessions and of channels (ch4_adapt_api.txt) for shared memory: all of it is posix'
+ * (posix_session.c, posix_recv_segment.c, posix_channels.c).
  */
 
 #include "mpidimpl.h"

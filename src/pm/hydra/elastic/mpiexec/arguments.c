@@ -34,23 +34,29 @@ static const struct option {
     {"genv", VARIABLE}, {"genvlist", LIST}, {"genvnone", NOTHING}, {"genvall", NOTHING},
     {"f", TEXT}, {"hostfile", TEXT}, {"machinefile", TEXT}, {"machine", HOSTS}, {"machines", HOSTS},
     {"machinelist", HOSTS}, {"host", HOSTS}, {"hosts", HOSTS}, {"hostlist", HOSTS},
-    {"ppn", COUNT}, {"profile", NOTHING}, {"output-from", NUMBER}, {"prepend-rank", NOTHING}, {"l", NOTHING},
+    {"ppn", COUNT}, {"profile", NOTHING}, {"output-from", NUMBER}, {"prepend-rank", NOTHING},
+    {"l", NOTHING},
     {"prepend-pattern", PATTERN}, {"outfile-pattern", PATTERN}, {"errfile-pattern", PATTERN},
     {"outfile", PATTERN}, {"errfile", PATTERN}, {"wdir", TEXT}, {"configfile", TEXT},
-    {"env", VARIABLE}, {"envlist", LIST}, {"envnone", NOTHING}, {"envall", NOTHING}, {"n", COUNT}, {"np", COUNT},
-    {"launcher", LAUNCHER}, {"launcher-exec", TEXT}, {"bootstrap", LAUNCHER}, {"bootstrap-exec", TEXT},
-    {"enable-x", NOTHING}, {"disable-x", NOTHING}, {"rmk", RMK}, {"topolib", TOPOLIB}, {"binding", TEXT},
-    {"bind-to", TEXT}, {"map-by", TEXT}, {"membind", TEXT}, {"demux", DEMUX}, {"verbose", NOTHING}, {"v", NOTHING},
-    {"debug", NOTHING}, {"print-all-exitcodes", NOTHING}, {"iface", INTERFACE}, {"nameserver", TEXT},
+    {"env", VARIABLE}, {"envlist", LIST}, {"envnone", NOTHING}, {"envall", NOTHING}, {"n", COUNT},
+    {"np", COUNT}, {"launcher", LAUNCHER}, {"launcher-exec", TEXT}, {"bootstrap", LAUNCHER},
+    {"bootstrap-exec", TEXT},
+    {"enable-x", NOTHING}, {"disable-x", NOTHING}, {"rmk", RMK}, {"topolib", TOPOLIB},
+    {"binding", TEXT},
+    {"bind-to", TEXT}, {"map-by", TEXT}, {"membind", TEXT}, {"demux", DEMUX}, {"verbose", NOTHING},
+    {"v", NOTHING}, {"debug", NOTHING}, {"print-all-exitcodes", NOTHING}, {"iface", INTERFACE},
+    {"nameserver", TEXT},
     {"disable-auto-cleanup", NOTHING}, {"dac", NOTHING}, {"enable-auto-cleanup", NOTHING},
-    {"disable-hostname-propagation", NOTHING}, {"enable-hostname-propagation", NOTHING}, {"order-nodes", ORDER},
+    {"disable-hostname-propagation", NOTHING}, {"enable-hostname-propagation", NOTHING},
+        {"order-nodes", ORDER},
     {"localhost", TEXT}, {"usize", UNIVERSE}, {"pmi-port", NOTHING}, {"skip-launch-node", NOTHING},
-    {"gpus-per-proc", GPUS}, {"g", GPUS}, {"s", READERS}, {"pset", TEXT}, {"sets-log", TEXT}, {"adapt-schedule", TEXT},
+    {"gpus-per-proc", GPUS}, {"g", GPUS}, {"s", READERS}, {"pset", TEXT}, {"sets-log", TEXT},
+        {"adapt-schedule", TEXT},
     {"adapt-policy", TEXT}, {"adapt-range", TEXT}, {"adapt-interval", TEXT}, {"adapt-log", TEXT},
     {"adapt-performance", TEXT}
 };
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* -1: not a number, or too large. */
 static long number_in(const char *text)
@@ -66,8 +72,8 @@ static long number_in(const char *text)
 
 static int is_order(const char *text)
 {
-    static const char *const orders[] = { "ASCENDING", "ascending", "UP", "up", "DESCENDING", "descending",
-        "DOWN", "down"
+    static const char *const orders[] =
+        { "ASCENDING", "ascending", "UP", "up", "DESCENDING", "descending", "DOWN", "down"
     };
 
     for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
@@ -103,7 +109,8 @@ static int is_one_of(const char *value, const char *names)
 {
     size_t length = strlen(value);
 
-    for (const char *name = names; length > 0 && (name = strstr(name, value)) != NULL; name += length)
+    for (const char *name = names; length > 0 && (name = strstr(name, value)) != NULL;
+         name += length)
         if ((name == names || name[-1] == ' ') && (name[length] == ' ' || name[length] == '\0'))
             return 1;
     return 0;
@@ -133,22 +140,28 @@ static const char *what_is_needed(enum form form, const char *value)
         case HOSTS:
             return are_hosts(value) ? NULL : "HOST[:COUNT][,HOST[:COUNT]...]";
         case PATTERN:
-            return is_pattern(value) ? NULL : "a text in which %r, %g, %p, %h and %t are replaced, and %% is %";
+            return is_pattern(value) ? NULL :
+                "a text in which %r, %g, %p, %h and %t are replaced, and %% is %";
         case LAUNCHER:
-            return is_one_of(value, HYDRA_AVAILABLE_LAUNCHERS) ? NULL : "one of: " HYDRA_AVAILABLE_LAUNCHERS;
+            return is_one_of(value, HYDRA_AVAILABLE_LAUNCHERS) ? NULL : "one of: "
+                HYDRA_AVAILABLE_LAUNCHERS;
         case RMK:
             return is_one_of(value, HYDRA_AVAILABLE_RMKS) ? NULL : "one of: " HYDRA_AVAILABLE_RMKS;
         case TOPOLIB:
-            return is_one_of(value, HYDRA_AVAILABLE_TOPOLIBS) ? NULL : "one of: " HYDRA_AVAILABLE_TOPOLIBS;
+            return is_one_of(value,
+                             HYDRA_AVAILABLE_TOPOLIBS) ? NULL : "one of: " HYDRA_AVAILABLE_TOPOLIBS;
         case DEMUX:
-            return is_one_of(value, HYDRA_AVAILABLE_DEMUXES) ? NULL : "one of: " HYDRA_AVAILABLE_DEMUXES;
+            return is_one_of(value,
+                             HYDRA_AVAILABLE_DEMUXES) ? NULL : "one of: " HYDRA_AVAILABLE_DEMUXES;
         case INTERFACE:
-            return is_interface(value) ? NULL : "a network interface of this host: ip link lists them";
+            return is_interface(value) ? NULL :
+                "a network interface of this host: ip link lists them";
         case UNIVERSE:
-            return !strcmp(value, "SYSTEM") || !strcmp(value, "INFINITE") || number_in(value) > 0 ? NULL :
-                "SYSTEM, INFINITE or a number of at least 1";
+            return !strcmp(value, "SYSTEM") || !strcmp(value, "INFINITE") ||
+                number_in(value) > 0 ? NULL : "SYSTEM, INFINITE or a number of at least 1";
         case GPUS:
-            return !strcmp(value, "AUTO") || number_in(value) >= 0 ? NULL : "AUTO or a number of at least 0";
+            return !strcmp(value, "AUTO") ||
+                number_in(value) >= 0 ? NULL : "AUTO or a number of at least 0";
         case ORDER:
             return is_order(value) ? NULL : "ASCENDING or DESCENDING";
         case READERS:
@@ -164,7 +177,7 @@ static const char *what_is_needed(enum form form, const char *value)
     return NULL;
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const struct option *find_option(const char *name, size_t length)
 {
@@ -207,7 +220,8 @@ void HYD_arguments_check(char *const argv[])
         const struct option *option = find_option(name, length);
         int is_joined = name[length] == '=';
         if (!strcmp(name, "pmi_args"))
-            exit(1);            /* of a program without mpiexec: its library states that it needs one */
+            /* of a program without mpiexec: its library states that it needs one */
+            exit(1);
         if (ends_mpiexec(name) || (*argv && !is_joined && requests_help(*argv)))
             return;
         if (!option)
@@ -227,7 +241,7 @@ void HYD_arguments_check(char *const argv[])
     }
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static int words_of(const struct HYD_exec *command)
 {
@@ -250,7 +264,8 @@ void HYD_arguments_check_space(const struct HYD_exec *command)
 
     if (words_of(command) < HYD_NUM_TMP_STRINGS - 2)
         return;
-    MPL_snprintf(error, sizeof(error), "%.200s: a program can have %d arguments on the command line of mpiexec: put "
+    MPL_snprintf(error, sizeof(error),
+                 "%.200s: a program can have %d arguments on the command line of mpiexec: put "
                  "them into a script, and start that", command->exec[0], HYD_NUM_TMP_STRINGS - 3);
     end_with(error);
 }
@@ -266,13 +281,14 @@ void HYD_arguments_check_programs(const struct HYD_exec *commands)
             continue;
         if (command == commands && !command->next)
             end_with("no program is given after the options: mpiexec -h explains how");
-        MPL_snprintf(error, sizeof(error), "command %d of those that are separated by ':' has no program",
+        MPL_snprintf(error, sizeof(error),
+                     "command %d of those that are separated by ':' has no program",
                      command->appnum + 1);
         end_with(error);
     }
 }
 
-/* ---- the configuration file ------------------------------------------------------------------------------------ */
+/* ---- the configuration file ------------------------------------------------------------------ */
 
 static const char spaces[] = " \t\r\n\v\f";
 
@@ -327,7 +343,8 @@ HYD_status HYD_arguments_read_config(const char *name, HYD_arguments_word take)
             continue;
         n += words_in(line) + 1;        /* and a ":" between two commands */
         if (n >= HYD_NUM_TMP_STRINGS) {
-            MPL_snprintf(error, sizeof(error), "%.300s has too many words: put arguments into scripts", name);
+            MPL_snprintf(error, sizeof(error),
+                         "%.300s has too many words: put arguments into scripts", name);
             HYD_step_option_error("-configfile", error);
         }
         int goes_on = continues(line);

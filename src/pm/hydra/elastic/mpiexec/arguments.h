@@ -1,8 +1,9 @@
 /*
- * The command line of mpiexec, checked before Hydra parses it: an option whose argument is missing or malformed, and a
- * command without a program, end mpiexec with exit code 1 and one line that names the option and what it needs.  Hydra
- * takes many of them for something else (`-n 2x` for 2, `-ppn none` for 0) or dereferences what is not there.  And the
- * configuration file, which Hydra reads as a host file.
+ * The command line of mpiexec, checked before Hydra parses it: an option whose argument is missing
+ * or malformed, and a command without a program, end mpiexec with exit code 1 and one line that
+ * names the option and what it needs.  Hydra takes many of them for something else (`-n 2x` for 2,
+ * `-ppn none` for 0) or dereferences what is not there.  And the configuration file, which Hydra
+ * reads as a host file.
  *
  * No state.
  */
@@ -20,9 +21,9 @@ void HYD_arguments_check_programs(const struct HYD_exec *commands);
 void HYD_arguments_check_space(const struct HYD_exec *command);
 
 /*
- * Gives each word of a configuration file to `take`, with whether it begins a command (each line is one).  A line that
- * begins with # is a comment, as is the rest of a line from a word on that begins with #; a \ at the end of a line
- * continues it.
+ * Gives each word of a configuration file to `take`, with whether it begins a command (each line is
+ * one).  A line that begins with # is a comment, as is the rest of a line from a word on that
+ * begins with #; a \ at the end of a line continues it.
  */
 typedef HYD_status(*HYD_arguments_word) (char *word, int newline, struct HYD_node ** unused);
 HYD_status HYD_arguments_read_config(const char *file, HYD_arguments_word take);

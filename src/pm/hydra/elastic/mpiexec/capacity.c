@@ -7,9 +7,9 @@
 #define FDS_PER_PROCESS 6
 #define FDS_PER_PROXY 32
 
-/* Descriptors that mpiexec itself opens for a launch: the port; for each proxy two ends of its output, one that
- * reports its launcher's end, and its connection; and for a moment the other ends, its input and what its launcher
- * inherits. */
+/* Descriptors that mpiexec itself opens for a launch: the port; for each proxy two ends of its
+ * output, one that reports its launcher's end, and its connection; and for a moment the other ends,
+ * its input and what its launcher inherits. */
 #define FDS_PER_LAUNCH 8
 #define FDS_PER_LAUNCHER 4
 
@@ -26,9 +26,10 @@ static int check_proxies(const struct HYD_pg *pg, char *error, size_t error_byte
         if (need <= limit.rlim_cur)
             continue;
         MPL_snprintf(error, error_bytes,
-                     "host %s cannot take %d more processes at once: they need %llu open files and the limit is "
-                     "%llu (ulimit -n); grow in smaller steps, name more hosts or raise the limit", p->node->hostname,
-                     p->proxy_process_count, (unsigned long long) need,
+                     "host %s cannot take %d more processes at once: they need %llu open files and "
+                     "the limit is "
+                     "%llu (ulimit -n); grow in smaller steps, name more hosts or raise the limit",
+                     p->node->hostname, p->proxy_process_count, (unsigned long long) need,
                      (unsigned long long) limit.rlim_cur);
         return -1;
     }
@@ -38,7 +39,8 @@ static int check_proxies(const struct HYD_pg *pg, char *error, size_t error_byte
 /* Whether so many files more can be opened. */
 static int can_open(int count)
 {
-    int *fds = MPL_malloc((size_t) count * sizeof(int), MPL_MEM_PM), opened = 0, error = fds ? 0 : ENOMEM;
+    int *fds = MPL_malloc((size_t) count * sizeof(int), MPL_MEM_PM), opened = 0, error =
+        fds ? 0 : ENOMEM;
 
     while (!error && opened < count)
         if ((fds[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
@@ -64,7 +66,8 @@ static int check_mpiexec(const struct HYD_pg *pg, char *error, size_t error_byte
     int why = errno;
     getrlimit(RLIMIT_NOFILE, &limit);
     MPL_snprintf(error, error_bytes,
-                 "mpiexec cannot open the %d files that the node daemons of the joining processes need (%s; its "
+                 "mpiexec cannot open the %d files that the node daemons of the joining processes "
+                 "need (%s; its "
                  "limit is %llu, ulimit -n): raise the limit, or try again with fewer hosts", need,
                  MPL_strerror(why), (unsigned long long) limit.rlim_cur);
     return -1;

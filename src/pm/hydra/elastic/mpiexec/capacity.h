@@ -1,6 +1,7 @@
 /*
- * Checks whether the launch of an expansion can open the files that it needs: its proxies, and mpiexec itself.  The
- * check precedes all starts: a launch that fails in its middle leaves launchers without a waiting parent.
+ * Checks whether the launch of an expansion can open the files that it needs: its proxies, and
+ * mpiexec itself.  The check precedes all starts: a launch that fails in its middle leaves
+ * launchers without a waiting parent.
  */
 
 #ifndef MPIEXEC_CAPACITY_H_INCLUDED
@@ -8,7 +9,8 @@
 
 #include "hydra.h"
 
-/* For a group with assigned proxies: 0, or -1 with the missing resource and the remedy in `error`. */
+/* For a group with assigned proxies: 0, or -1 with the missing resource and the remedy in
+ * `error`. */
 int HYD_step_check_capacity(const struct HYD_pg *pg, char *error, size_t error_bytes);
 
 #endif /* MPIEXEC_CAPACITY_H_INCLUDED */

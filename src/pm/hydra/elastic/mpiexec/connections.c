@@ -52,10 +52,10 @@ static void check_all_up(struct HYD_step_group *g)
     g->up_by_ms = -1;
 }
 
-/* ---- first words ------------------------------------------------------------------------------- */
+/* ---- first words ----------------------------------------------------------------------------- */
 
-/* The first words of a daemon, for stock's handler, or its end before that; or another program, which is cut
- * off (handshake.h). */
+/* The first words of a daemon, for stock's handler, or its end before that; or another program,
+ * which is cut off (handshake.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
@@ -186,7 +186,7 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
         HYD_core_defer_up(g);
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 int64_t HYD_step_next_launch_limit(void)
 {
@@ -205,8 +205,8 @@ static void give_up_proxy(struct HYD_step_group *g, int i)
     if (!g->removed) {
         fflush(stdout);
         fprintf(stderr, "host %s: its node daemon, started by %s, has not connected within %lld s "
-                "(MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  It is given up\n",
-                p->proxy->node->hostname, HYDT_bsci_info.launcher,
+                "(MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  It "
+                "is given up\n", p->proxy->node->hostname, HYDT_bsci_info.launcher,
                 (long long) HYD_step.launch_limit_ms / 1000);
         fflush(stderr);
     }

@@ -1,10 +1,10 @@
 /*
- * Connections of new proxies: the port on which those of an expansion connect, their first message (handshake.h
- * checks it), and their time limit.  proxy/connection.h has the proxy's side.
+ * Connections of new proxies: the port on which those of an expansion connect, their first message
+ * (handshake.h checks it), and their time limit.  proxy/connection.h has the proxy's side.
  *
- * A proxy of an expansion is up when Hydra has read its id and sent it the program (HYD_step_proxy_up).  It
- * will not come up when its launcher has ended before without a message, or its time is over: then it counts as
- * disconnected, with all of its processes.
+ * A proxy of an expansion is up when Hydra has read its id and sent it the program
+ * (HYD_step_proxy_up).  It will not come up when its launcher has ended before without a message,
+ * or its time is over: then it counts as disconnected, with all of its processes.
  */
 
 #ifndef MPIEXEC_CONNECTIONS_H_INCLUDED
@@ -28,7 +28,8 @@ void HYD_step_end_slow_launches(int64_t now_ms);
 
 /* ---- called by stock files ---- */
 
-/* The next connection of a control port of stock's; -1: there is none, or nothing to open it with. */
+/* The next connection of a control port of stock's; -1: there is none, or nothing to open it
+ * with. */
 HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd);
 /* A proxy has connected and has received its program. */
 void HYD_step_proxy_up(struct HYD_proxy *proxy);

@@ -9,7 +9,7 @@
 
 _Static_assert(HYD_CORE_LINE_MAX == STEP_LINE_MAX, "the limit of the step protocol");
 
-/* ---- calls into the core, and those that have to wait until it has returned -------------------- */
+/* ---- calls into the core, and those that have to wait until it has returned ------------------ */
 
 struct deferred {
     int group;
@@ -113,7 +113,8 @@ static void report_disconnected(struct HYD_step_group *g)
         if (!p->proxy->exit_status)
             continue;
         for (int k = 0; k < p->processes; k++) {
-            const uint32_t payload[] = { (uint32_t) p->ranks[k], (uint32_t) p->proxy->exit_status[k] };
+            const uint32_t payload[] =
+                { (uint32_t) p->ranks[k], (uint32_t) p->proxy->exit_status[k] };
             HYD_core_report(g->group, i, REPORT_EXITED, 0, payload, sizeof(payload));
         }
         HYD_core_defer_disconnected(g, i);
@@ -126,8 +127,8 @@ void HYD_core_adopted(struct HYD_step_group *launch)
     report_disconnected(launch);
 }
 
-void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
-                     size_t bytes)
+void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch,
+                     const void *payload, size_t bytes)
 {
     HYD_core_enter();
     stepmgr_report(HYD_step.core, HYD_step_now_ms(), group, proxy, kind, epoch, payload, bytes);
@@ -239,7 +240,7 @@ size_t HYD_core_summary(char *text, size_t bytes)
     return stepmgr_summary(HYD_step.core, text, bytes);
 }
 
-/* ---- start and end ----------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static void (*creator)(void);
 

@@ -1,9 +1,9 @@
 /*
- * The step manager's core in mpiexec (stepmgr/stepmgr.h): events of Hydra are reported to it by these functions.
- * effects.h performs what it requests.
+ * The step manager's core in mpiexec (stepmgr/stepmgr.h): events of Hydra are reported to it by
+ * these functions.  effects.h performs what it requests.
  *
- * The core must not be called from one of its own effects: such calls are deferred until it has returned. Functions
- * without another comment need a core (HYD_step.core).
+ * The core must not be called from one of its own effects: such calls are deferred until it has
+ * returned. Functions without another comment need a core (HYD_step.core).
  */
 
 #ifndef MPIEXEC_CORE_H_INCLUDED
@@ -32,17 +32,18 @@ void HYD_core_defer_assigned(struct HYD_step_group *group);
 void HYD_core_defer_up(struct HYD_step_group *group);
 void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy);
 
-void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
-                     size_t bytes);
-/* REPORT_FROZEN has come from this daemon, on whichever way, as the answer to the command of this sequence. */
+void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch,
+                     const void *payload, size_t bytes);
+/* REPORT_FROZEN has come from this daemon, on whichever way, as the answer to the command of this
+ * sequence. */
 void HYD_core_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
 /* By the clock, if it is time; also without a core.  So are these two. */
 void HYD_core_due(int64_t now_ms);
 void HYD_core_notified_to_end(int signum);
 void HYD_core_unauthenticated(unsigned count);
 
-/* All processes of MPI_Comm_spawn that run: the host of each proxy, and how many it has.  Whether it may start more: 0,
- * also without a core, or -1 with a message. */
+/* All processes of MPI_Comm_spawn that run: the host of each proxy, and how many it has.  Whether
+ * it may start more: 0, also without a core, or -1 with a message. */
 void HYD_core_spawned(const char *const *hosts, const int *processes, int n);
 int HYD_core_check_spawn(int count, char *error, size_t error_bytes);
 

@@ -25,22 +25,23 @@
 #define BEHIND_DEFAULT_MS 30000
 #define PREPARE_DEFAULT_MS 50
 
-/* ---- what it requests --------------------------------------------------------------------------- */
+/* ---- what it requests ------------------------------------------------------------------------ */
 
 static void effect_print_message(void *context, const char *text)
 {
     HYD_step_print_message(text);
 }
 
-static int effect_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                         int modify, const char *const *hosts, int n_hosts, int *group, char *error,
-                         size_t error_bytes)
+static int effect_launch(void *context, uint32_t epoch, int count, int program, int pre,
+                         uint32_t first_uid, int modify, const char *const *hosts, int n_hosts,
+                         int *group, char *error, size_t error_bytes)
 {
-    return HYD_step_launch(epoch, count, program, pre, first_uid, modify, hosts, n_hosts, group, error, error_bytes);
+    return HYD_step_launch(epoch, count, program, pre, first_uid, modify, hosts, n_hosts, group,
+                           error, error_bytes);
 }
 
-static int effect_launch_world(void *context, const struct step_world *world, int *group, char *error,
-                               size_t error_bytes)
+static int effect_launch_world(void *context, const struct step_world *world, int *group,
+                               char *error, size_t error_bytes)
 {
     return HYD_step_launch_world(world, group, error, error_bytes);
 }
@@ -50,8 +51,9 @@ static void effect_kill_group(void *context, int group)
     HYD_step_kill_group(group);
 }
 
-static void effect_send(void *context, const struct step_agent *to, int n, enum step_command command,
-                        uint32_t epoch, const void *payload, size_t bytes)
+static void effect_send(void *context, const struct step_agent *to, int n,
+                        enum step_command command, uint32_t epoch, const void *payload,
+                        size_t bytes)
 {
     struct HYD_step_daemon *daemons = MPL_malloc((size_t) n * sizeof(*daemons), MPL_MEM_PM);
 
@@ -115,7 +117,7 @@ static void effect_wake_at(void *context, int64_t time_ms)
     HYD_step.wake_ms = time_ms;
 }
 
-/* ---- clock ------------------------------------------------------------------------------------- */
+/* ---- clock ----------------------------------------------------------------------------------- */
 
 static int64_t unix_ms(void)
 {
@@ -130,7 +132,7 @@ static int64_t clock_us(void *context)
     return HYD_monotonic_us() - HYD_step.zero_us;
 }
 
-/* ---- start ------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* A number from min on, or 0 where that is allowed. */
 static int env_number(const char *name, int otherwise, int zero, int min, int max, const char *what)
@@ -156,7 +158,8 @@ static int list_hosts(const char ***hosts)
         n++;
     *hosts = MPL_calloc((size_t) n + 1, sizeof(**hosts), MPL_MEM_PM);
     n = 0;
-    for (const struct HYD_node * node = *hosts ? HYD_server_info.node_list : NULL; node; node = node->next)
+    for (const struct HYD_node * node = *hosts ? HYD_server_info.node_list : NULL; node;
+         node = node->next)
         (*hosts)[n++] = node->hostname;
     return n;
 }
@@ -177,7 +180,8 @@ static void create(void)
         .policy = HYD_step_options.policy,
         .interval_ms = 1000,
         /* 0: by the program's pace */
-        .margin = (uint64_t) env_number("MPIEXEC_ADAPT_MARGIN", 0, 0, 1, INT_MAX, "a number of probes, at least 1"),
+        .margin = (uint64_t) env_number("MPIEXEC_ADAPT_MARGIN", 0, 0, 1, INT_MAX,
+                                        "a number of probes, at least 1"),
         .prepare_ms = HYD_core_env_ms("MPIEXEC_ADAPT_PREPARE", PREPARE_DEFAULT_MS),
         .straggler_ms = HYD_core_env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
@@ -187,7 +191,8 @@ static void create(void)
         .hosts = hosts,
         .n_hosts = n_hosts,
         .managed = HYD_step_managed(),
-        .processes_max = env_number("ELASTIC_STEP_PROCESSES_MAX", 0, 1, 1, INT_MAX, "a number of processes, or 0"),
+        .processes_max = env_number("ELASTIC_STEP_PROCESSES_MAX", 0, 1, 1, INT_MAX,
+                                    "a number of processes, or 0"),
         .states = HYD_step.sets_log_fd < 0 ? 0 : isatty(HYD_step.sets_log_fd) ? 2 : 1
     };
     const struct step_effects effects = {
@@ -213,8 +218,8 @@ static void create(void)
                              sizeof(error)) < 0)
         HYD_step_option_error("--adapt-interval", error);
 
-    HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2, HYD_RELAY_FANOUT_MAX,
-                                 "a number of node daemons, 2 to 1024, or 0");
+    HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2,
+                                 HYD_RELAY_FANOUT_MAX, "a number of node daemons, 2 to 1024, or 0");
     HYD_core_enter();
     HYD_step.core = stepmgr_create(&config, &effects, error, sizeof(error));
     MPL_free(hosts);

@@ -14,7 +14,8 @@
 #include "lines.h"
 #include "newcomers.h"
 
-#define AT_ONCE_MS 2000         /* for daemons to kill their processes, and for launchers to notice */
+/* for daemons to kill their processes, and for launchers to notice */
+#define AT_ONCE_MS 2000
 #define LOOK_EVERY_US 10000
 #define COME_S 5                /* for daemons that are on their way, when a signal has come */
 
@@ -39,8 +40,8 @@ static void signal_launchers(int signum)
             killpg(HYD_bscu_pid_list[i], signum);
 }
 
-/* Daemons whose connection closes kill their processes.  Stock waits here for all output to end, and
- * searches for some launchers in folders where they are not. */
+/* Daemons whose connection closes kill their processes.  Stock waits here for all output to end,
+ * and searches for some launchers in folders where they are not. */
 void HYD_step_end_at_once(void)
 {
     int64_t until = HYD_step_now_ms() + AT_ONCE_MS;
@@ -56,7 +57,7 @@ void HYD_step_end_at_once(void)
     exit(1);
 }
 
-/* ---- signals ----------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static const struct HYD_proxy *somebody_awaited(const struct HYD_pg *pg)
 {
@@ -75,8 +76,10 @@ static HYD_status come_by_now_cb(int fd, HYD_event_t events, void *userp)
     close(fd);
     if (missing) {
         fflush(stdout);
-        fprintf(stderr, "host %s: its node daemon, started by %s, has not connected, and mpiexec has got a "
-                "signal to end: it does not wait any longer\n", missing->node->hostname, HYDT_bsci_info.launcher);
+        fprintf(stderr,
+                "host %s: its node daemon, started by %s, has not connected, and mpiexec has got a "
+                "signal to end: it does not wait any longer\n", missing->node->hostname,
+                HYDT_bsci_info.launcher);
         fflush(stderr);
         HYD_step_end_at_once();
     }

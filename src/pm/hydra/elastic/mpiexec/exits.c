@@ -18,9 +18,11 @@
 #include "wire/spawn.h"
 #include "../ui/mpich/mpiexec.h"
 
-#define PMI_WAITING_MAX (16 * 1024 * 1024)      /* bytes to one daemon: more than all keys of a large job */
+/* bytes to one daemon: more than all keys of a large job */
+#define PMI_WAITING_MAX (16 * 1024 * 1024)
 
-#define ABORT_GRACE_MS 500      /* for a proxy to report how its process died, before we end the others */
+/* for a proxy to report how its process died, before we end the others */
+#define ABORT_GRACE_MS 500
 #define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
 
 /* Lines for -print-all-exitcodes, stored because a group that has ended is freed. */
@@ -28,7 +30,7 @@ static char *exit_lines = NULL;
 static int spawned_death;       /* wait status, 0: none */
 static int has_aborted, abort_code;     /* of the first MPI_Abort */
 
-/* ---- the end of the job -------------------------------------------------------------------------- */
+/* ---- the end of the job ---------------------------------------------------------------------- */
 
 void HYD_step_end_job_soon(void)
 {
@@ -37,8 +39,9 @@ void HYD_step_end_job_soon(void)
         HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
 }
 
-/* Stock closes the connections, and each proxy then ends with errors of its own.  Here proxies are notified to kill
- * their processes and to end in order; the core, which not every job has had until now, waits for them. */
+/* Stock closes the connections, and each proxy then ends with errors of its own.  Here proxies are
+ * notified to kill their processes and to end in order; the core, which not every job has had until
+ * now, waits for them. */
 int HYD_step_end_job(void)
 {
     if (!HYD_step.core)
@@ -66,7 +69,8 @@ int HYD_step_abort(int exit_code)
     return HYD_step_end_job();
 }
 
-/* As long as nobody has requested anything of ours there is no core, which could end the job in order. */
+/* As long as nobody has requested anything of ours there is no core, which could end the job in
+ * order. */
 static void end_job_now(const char *text)
 {
     HYD_step_print_message(text);
@@ -103,7 +107,7 @@ void HYD_step_end_due(int64_t now_ms)
         HYD_step_end_job();
 }
 
-/* ---- ends of processes and proxies ---------------------------------------------------------------- */
+/* ---- ends of processes and proxies ----------------------------------------------------------- */
 
 int HYD_step_rules_apply(const struct HYD_step_group *g)
 {
@@ -136,9 +140,10 @@ void HYD_step_describe_end(char *text, size_t bytes, int wait_status)
         MPL_snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(wait_status));
 }
 
-/* ---- ends before MPI_Init ------------------------------------------------------------------------ */
+/* ---- ends before MPI_Init -------------------------------------------------------------------- */
 
-/* The first process of the launch, or of an MPI_Comm_spawn, that has ended before MPI_Init or without MPI_Finalize. */
+/* The first process of the launch, or of an MPI_Comm_spawn, that has ended before MPI_Init or
+ * without MPI_Finalize. */
 struct missed {
     const struct HYD_proxy *proxy;
     struct HYD_launch_end end;
@@ -189,8 +194,8 @@ static int is_awaited(const struct missed *missed)
     return 0;
 }
 
-/* MPI_Init waits for the whole world, as other barriers of PMI: if a process has ended, the others would wait for ever,
- * as under stock.  Programs with sessions detect that themselves. */
+/* MPI_Init waits for the whole world, as other barriers of PMI: if a process has ended, the others
+ * would wait for ever, as under stock.  Programs with sessions detect that themselves. */
 static void check_that_world_comes(const struct HYD_pg *pg)
 {
     const struct missed *missed = *missed_of(pg);
@@ -216,7 +221,8 @@ static void check_that_world_comes(const struct HYD_pg *pg)
                  spawned ? " of the spawned processes" : "", how, when, hint);
     HYD_step_print_message(text);
     if (spawned)
-        HYD_step_spawned_died_of(missed->end.wait_status ? (int) missed->end.wait_status : W_EXITCODE(1, 0));
+        HYD_step_spawned_died_of(missed->end.wait_status ? (int) missed->end.
+                                 wait_status : W_EXITCODE(1, 0));
     HYD_step.failed = 1;
     HYD_step_end_job();
 }
@@ -234,7 +240,8 @@ void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size
     if (!*link)
         return;
     if (!(*link)->proxy)
-        **link = (struct missed) {.proxy = proxy,.end = end,.epoch = find_epoch(proxy, end.connection) };
+        **link = (struct missed) {.proxy = proxy,.end = end,
+                                  .epoch = find_epoch(proxy, end.connection) };
     (*link)->end.others_wait |= end.others_wait;
     check_that_world_comes(proxy->pg);
 }
@@ -242,7 +249,8 @@ void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
 {
     size_t used = exit_lines ? strlen(exit_lines) : 0;
-    size_t capacity = used + strlen(proxy->node->hostname) + 8 + (size_t) proxy->proxy_process_count * 12;
+    size_t capacity =
+        used + strlen(proxy->node->hostname) + 8 + (size_t) proxy->proxy_process_count * 12;
     char *lines = NULL;
 
     for (int i = 0; i < proxy->proxy_process_count; i++)
@@ -258,11 +266,13 @@ static void collect_exit_statuses(const struct HYD_proxy *proxy)
                                   i < proxy->proxy_process_count - 1 ? ',' : '\n');
 }
 
-/* Spawned processes of which one was killed by a signal end the job.  Of the others some are killed for that, by chance
- * before they have exited by themselves: the one death is what the job ends with. */
+/* Spawned processes of which one was killed by a signal end the job.  Of the others some are killed
+ * for that, by chance before they have exited by themselves: the one death is what the job ends
+ * with. */
 static void note_spawned_death(const struct HYD_proxy *proxy)
 {
-    if (proxy->pg->pgid == 0 || HYD_step.ending || spawned_death || !HYD_server_info.user_global.auto_cleanup)
+    if (proxy->pg->pgid == 0 || HYD_step.ending || spawned_death ||
+        !HYD_server_info.user_global.auto_cleanup)
         return;
     for (int i = 0; i < proxy->proxy_process_count; i++) {
         if (WIFEXITED(proxy->exit_status[i]))
@@ -316,8 +326,10 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
         HYD_core_defer_disconnected(g, proxy->proxy_id);
     if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {
         char text[512];
-        MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be reached any more: "
-                     "is the host up, and had it memory left?  The job ends", proxy->node->hostname);
+        MPL_snprintf(text, sizeof(text),
+                     "host %s is lost: its node daemon was killed or cannot be reached any more: "
+                     "is the host up, and had it memory left?  The job ends",
+                     proxy->node->hostname);
         end_job_now(text);
     }
     struct HYD_step_proxy *p = g ? &g->proxies[proxy->proxy_id] : NULL;
@@ -334,10 +346,12 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
 
     if (HYD_step.ending)
         return;
-    MPL_snprintf(text, sizeof(text), "host %s: its node daemon could not be started by %s, or was killed before it had "
-                 "connected (see the message above, if there is one): is the host up, can you log in there without "
-                 "being asked, and is this installation there?  The job ends", proxy->node->hostname,
-                 HYDT_bsci_info.launcher);
+    MPL_snprintf(text, sizeof(text),
+                 "host %s: its node daemon could not be started by %s, or was killed before it had "
+                 "connected (see the message above, if there is one): is the host up, can you log "
+                 "in there without "
+                 "being asked, and is this installation there?  The job ends",
+                 proxy->node->hostname, HYDT_bsci_info.launcher);
     end_job_now(text);
 }
 
@@ -348,7 +362,8 @@ void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_
 
     if (HYD_step.ending)
         return;
-    MPL_snprintf(text, sizeof(text), "host %s: %.*s%s", proxy->node->hostname, (int) (bytes < 512 ? bytes : 512), why,
+    MPL_snprintf(text, sizeof(text), "host %s: %.*s%s", proxy->node->hostname,
+                 (int) (bytes < 512 ? bytes : 512), why,
                  proxy->pg->pgid == 0 ? ".  The job ends" : "");
     if (proxy->pg->pgid == 0)
         end_job_now(text);
@@ -443,8 +458,10 @@ int HYD_step_pmi_is_discarded(const struct HYD_proxy *proxy)
     if (HYD_channel_waiting(proxy->control_fd) <= PMI_WAITING_MAX)
         return 0;
     if (!reported) {
-        MPL_snprintf(text, sizeof(text), "host %s: a process asks by PMI and does not wait for answers, of which "
-                     "%d MiB are on their way: until they have been taken no more is answered there",
+        MPL_snprintf(text, sizeof(text),
+                     "host %s: a process asks by PMI and does not wait for answers, of which "
+                     "%d MiB are on their way: until they have been taken no more "
+                     "is answered there",
                      proxy->node->hostname, PMI_WAITING_MAX >> 20);
         HYD_step_print_message(text);
     }

@@ -47,14 +47,15 @@ HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash)
     goto fn_exit;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int is_inherited(int fd)
 {
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC };
     socklen_t bytes = sizeof(address);
 
-    return getsockname(fd, (struct sockaddr *) &address, &bytes) == 0 && address.ss_family == AF_UNIX;
+    return getsockname(fd, (struct sockaddr *) &address, &bytes) == 0 &&
+        address.ss_family == AF_UNIX;
 }
 
 static void report_unauthenticated(int fd)
@@ -68,9 +69,11 @@ static void report_unauthenticated(int fd)
     if (unauthenticated > 1)
         return;
     if (getpeername(fd, (struct sockaddr *) &address, &bytes) == 0)
-        getnameinfo((struct sockaddr *) &address, bytes, name, sizeof(name), NULL, 0, NI_NUMERICHOST);
+        getnameinfo((struct sockaddr *) &address, bytes, name, sizeof(name), NULL, 0,
+                    NI_NUMERICHOST);
     fflush(stdout);
-    fprintf(stderr, "mpiexec: a connection from %s to the control port did not know this job's secret, and "
+    fprintf(stderr,
+            "mpiexec: a connection from %s to the control port did not know this job's secret, and "
             "was closed; the job goes on (later ones are counted only)\n", name);
     fflush(stderr);
 }

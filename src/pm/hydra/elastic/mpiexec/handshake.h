@@ -1,11 +1,12 @@
 /*
- * Authentication of proxies: the first data on a new control connection is the proxy's id and, from the network, its
- * half of the job's secret (wire/job_secret.h).  A connection with another secret, or of a proxy that is not
- * expected, is closed, and the job continues: such connections are counted and reported once.  No function blocks, and
- * the number of unauthenticated connections has a limit (newcomers.h).
+ * Authentication of proxies: the first data on a new control connection is the proxy's id and, from
+ * the network, its half of the job's secret (wire/job_secret.h).  A connection with another secret,
+ * or of a proxy that is not expected, is closed, and the job continues: such connections are
+ * counted and reported once.  No function blocks, and the number of unauthenticated connections has
+ * a limit (newcomers.h).
  *
- * For the launch, for expansions and for MPI_Comm_spawn alike, with or without the step manager's core. State: the
- * number of refused connections, used from the event loop only.
+ * For the launch, for expansions and for MPI_Comm_spawn alike, with or without the step manager's
+ * core. State: the number of refused connections, used from the event loop only.
  */
 
 #ifndef STEP_HANDSHAKE_H_INCLUDED
@@ -13,9 +14,9 @@
 
 #include "hydra.h"
 
-/* A new connection for this process group has something: HYD_SUCCESS, and the daemon's id; or id -1, if
- * more has to come or the connection has been closed (and deregistered), which ends the job if a daemon of
- * its launch has inherited it. */
+/* A new connection for this process group has something: HYD_SUCCESS, and the daemon's id; or id
+ * -1, if more has to come or the connection has been closed (and deregistered), which ends the job
+ * if a daemon of its launch has inherited it. */
 HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id);
 
 /* Words for the command line of the daemons. */

@@ -9,11 +9,11 @@
 #include "relay.h"
 #include "wire/kinds.h"
 
-/* Of at most 64 KiB, that are not known to have been passed on: a connection takes one, also while the daemon waits for
- * mpiexec to read its output.  With more, each would wait for the other. */
+/* Of at most 64 KiB, that are not known to have been passed on: a connection takes one, also while
+ * the daemon waits for mpiexec to read its output.  With more, each would wait for the other. */
 #define INPUT_MESSAGES 1
 
-/* ---- option -s --------------------------------------------------------------------------------- */
+/* ---- option -s ------------------------------------------------------------------------------- */
 
 static enum { READ_BY_FIRST, READ_BY_ALL, READ_BY_NONE } readers = READ_BY_FIRST;
 static int is_given = 0;
@@ -25,7 +25,9 @@ HYD_status HYD_step_input_fn(char *arg, char ***argv)
     if (is_given && !HYD_step_reading_config)
         HYD_step_option_error("-s", "given twice");
     if (!is_given)
-        readers = !strcmp(value, "all") ? READ_BY_ALL : !strcmp(value, "none") ? READ_BY_NONE : READ_BY_FIRST;
+        readers =
+            !strcmp(value, "all") ? READ_BY_ALL : !strcmp(value,
+                                                          "none") ? READ_BY_NONE : READ_BY_FIRST;
     is_given = 1;
     (*argv)++;
     return HYD_SUCCESS;
@@ -33,9 +35,11 @@ HYD_status HYD_step_input_fn(char *arg, char ***argv)
 
 void HYD_step_input_help_fn(void)
 {
-    printf("\n-s: Processes that read the standard input of mpiexec; the others read the end of a file\n");
+    printf("\n-s: Processes that read the standard input of mpiexec; the others read the end of a "
+           "file\n");
     printf("   0                rank 0 of MPI_COMM_WORLD, also after an adaptation (default)\n");
-    printf("   all              each process gets all of it; one that joins gets what comes after its start\n");
+    printf("   all              each process gets all of it; one that joins gets what comes after "
+           "its start\n");
     printf("   none             no process\n\n");
 }
 
@@ -44,7 +48,7 @@ int HYD_step_input_is_for_all(void)
     return readers == READ_BY_ALL;
 }
 
-/* ---- labels ------------------------------------------------------------------------------------ */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 {
@@ -58,11 +62,12 @@ int HYD_step_label(const struct HYD_proxy *proxy, int rank)
     return g->processes[rank].label >= 0 ? g->processes[rank].label : rank;
 }
 
-/* ---- readers ----------------------------------------------------------------------------------- */
+/* ---- readers --------------------------------------------------------------------------------- */
 
 /* The process that is rank 0 of the world: who reads standard input.  At first the launch's. */
 static int first_group = 0, first_rank = 0;
-static uint32_t untaken = 0;    /* messages of input that it has not taken; of -s all: that have not been taken */
+/* messages of input that it has not taken; of -s all: that have not been taken */
+static uint32_t untaken = 0;
 
 /* Of -s all: the part of untaken that is this proxy's. */
 static struct share {
@@ -71,8 +76,8 @@ static struct share {
     struct share *next;
 } *shares = NULL;
 
-/* By its record, as Hydra's own loop, in which a job begins, knows no pause.  When the other end is closed it is all
- * the same, and bounded: what is left in a pipe. */
+/* By its record, as Hydra's own loop, in which a job begins, knows no pause.  When the other end is
+ * closed it is all the same, and bounded: what is left in a pipe. */
 static void pause_input(int is_paused)
 {
     for (struct HYDT_dmxu_callback * record = HYDT_dmxu_cb_list; record; record = record->next) {
@@ -160,8 +165,8 @@ static void send_end(const struct HYD_proxy *proxy, int rank)
     HYD_step_send(proxy, &hdr, NULL, 0);
 }
 
-/* The previous reader reads the end after what it has got.  A proxy opens the input of the new one when it starts the
- * plan; where there is none (process sets), when it gets this message. */
+/* The previous reader reads the end after what it has got.  A proxy opens the input of the new one
+ * when it starts the plan; where there is none (process sets), when it gets this message. */
 static void begin_first(const struct HYD_step_group *g)
 {
     const struct HYD_step_proxy *p = &g->proxies[g->processes[first_rank].proxy];
@@ -179,7 +184,8 @@ static void begin_first(const struct HYD_step_group *g)
  * already is its own; a new one that comes after the end of the input is notified of that. */
 void HYD_step_follow_first(void)
 {
-    if (readers == READ_BY_ALL || !HYD_step.core || HYD_core_world_rank(first_group, first_rank) == 0)
+    if (readers == READ_BY_ALL || !HYD_step.core ||
+        HYD_core_world_rank(first_group, first_rank) == 0)
         return;
     for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next) {
         for (int rank = 0; rank < g->count; rank++) {
@@ -197,7 +203,7 @@ void HYD_step_follow_first(void)
     }
 }
 
-/* ---- all readers ------------------------------------------------------------------------------- */
+/* ---- all readers ----------------------------------------------------------------------------- */
 
 static int reads(const struct HYD_proxy *proxy)
 {
@@ -263,7 +269,8 @@ HYD_status HYD_step_input_valid(int *valid)
     return readers == READ_BY_NONE ? HYD_SUCCESS : HYDT_dmx_stdin_valid(valid);
 }
 
-HYD_status HYD_step_input_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const char *bytes)
+HYD_status HYD_step_input_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr,
+                               const char *bytes)
 {
     HYD_status status = HYD_SUCCESS;
     int is_left = 1;

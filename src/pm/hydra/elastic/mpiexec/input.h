@@ -1,6 +1,7 @@
 /*
- * Standard input goes to the present rank 0 of the world, and output is labelled with ranks of the world. Standard
- * input is read no faster than rank 0 reads it: at most INPUT_MESSAGES of it are in transit.
+ * Standard input goes to the present rank 0 of the world, and output is labelled with ranks of the
+ * world. Standard input is read no faster than rank 0 reads it: at most INPUT_MESSAGES of it are in
+ * transit.
  */
 
 #ifndef MPIEXEC_INPUT_H_INCLUDED
@@ -30,11 +31,13 @@ void HYD_step_input_taken(const struct HYD_proxy *proxy, const void *payload, si
 
 /* The rank that labels output of this process. */
 int HYD_step_label(const struct HYD_proxy *proxy, int rank);
-/* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it.  Sends it; without bytes, its
- * end. */
+/* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it.  Sends it;
+ * without bytes, its end. */
 int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr);
-HYD_status HYD_step_input_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const char *bytes);
-/* This proxy has connected: whether standard input is read from now on; and whether it may be read at all. */
+HYD_status HYD_step_input_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr,
+                               const char *bytes);
+/* This proxy has connected: whether standard input is read from now on; and whether it may be read
+ * at all. */
 int HYD_step_input_starts(const struct HYD_proxy *proxy);
 HYD_status HYD_step_input_valid(int *valid);
 /* The option -s. */

@@ -1,8 +1,9 @@
 /*
- * See launch.h.  An expansion is started like MPI_Comm_spawn does it, but by mpiexec itself: the launch's executable,
- * arguments, environment and directory (I5), a key-value space of its own, no parent.  Where several programs were
- * launched together, joining processes run the one that is requested, by its MPI_APPNUM.  So are processes that a
- * program starts on its slots, but for the program.
+ * See launch.h.  An expansion is started like MPI_Comm_spawn does it, but by mpiexec itself: the
+ * launch's executable, arguments, environment and directory (I5), a key-value space of its own, no
+ * parent.  Where several programs were launched together, joining processes run the one that is
+ * requested, by its MPI_APPNUM.  So are processes that a program starts on its slots, but for the
+ * program.
  */
 
 #include "state.h"
@@ -21,7 +22,7 @@
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 
-/* ---- the process group ------------------------------------------------------------------------- */
+/* ---- the process group ----------------------------------------------------------------------- */
 
 /* The launch as a list of programs lies with its proxies, where each has those that it runs. */
 static const struct HYD_exec *launched_program(int appnum)
@@ -44,8 +45,8 @@ int HYD_step_programs(void)
     return last + 1;
 }
 
-/* STEP_NO_PROGRAM: a daemon lives as long as a process of its own does.  Programs that it starts later have the
- * directory and environment of the first program. */
+/* STEP_NO_PROGRAM: a daemon lives as long as a process of its own does.  Programs that it starts
+ * later have the directory and environment of the first program. */
 static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
 {
     static const char *const nothing[] = { "/bin/sleep", "2147483647", NULL };
@@ -54,8 +55,10 @@ static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
     HYD_status status = HYDU_alloc_exec(exec);
 
     HYDU_ERR_POP(status, "unable to allocate exec\n");
-    HYDU_ERR_CHKANDJUMP(status, !launched, HYD_INTERNAL_ERROR, "no program %d was launched\n", program);
-    const char *const *words = program == STEP_NO_PROGRAM ? nothing : (const char *const *) launched->exec;
+    HYDU_ERR_CHKANDJUMP(status, !launched, HYD_INTERNAL_ERROR, "no program %d was launched\n",
+                        program);
+    const char *const *words =
+        program == STEP_NO_PROGRAM ? nothing : (const char *const *) launched->exec;
     for (i = 0; words[i]; i++)
         (*exec)->exec[i] = MPL_strdup(words[i]);
     (*exec)->exec[i] = NULL;
@@ -73,7 +76,8 @@ static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
 }
 
 /* A pg at the end of Hydra's list, with its proxies on the nodes, which it owns. */
-static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nodes, struct HYD_pg **new_pg)
+static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nodes,
+                          struct HYD_pg **new_pg)
 {
     struct HYD_pg *last, *pg;
     int i = 0;
@@ -91,8 +95,9 @@ static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nod
     HYDU_ERR_POP(status, "unable to allocate pg scratch space\n");
     status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
     HYDU_ERR_POP(status, "error creating proxy list\n");
-    /* One block of ranks on each host: PMI_process_mapping, from which the processes take who is local,
-     * repeats one pattern of cores and cannot express that a host got more or fewer than its share. */
+    /* One block of ranks on each host: PMI_process_mapping, from which the processes take who is
+     * local, repeats one pattern of cores and cannot express that a host got more or fewer than its
+     * share. */
     for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
         p->node->node_id = i++;
         p->node->core_count = p->proxy_process_count;
@@ -118,7 +123,7 @@ static void drop_pg(struct HYD_pg *pg)
     HYDU_free_pg_list(pg);
 }
 
-/* ---- its proxies ------------------------------------------------------------------------------- */
+/* ---- its proxies ----------------------------------------------------------------------------- */
 
 /* Two more arguments of a proxy.  The value is its own from now on. */
 static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *value)
@@ -141,9 +146,11 @@ static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *
     goto fn_exit;
 }
 
-/* Numbers with commas, of the processes of proxy i, after what is there already; NULL: no memory. */
+/* Numbers with commas, of the processes of proxy i, after what is there already; NULL: no
+ * memory. */
 static char *numbers_of(const struct HYD_step_group *g, int i, const char *before,
-                        int (*number)(const struct HYD_step_group *, int rank, const void *), const void *what)
+                        int (*number)(const struct HYD_step_group *, int rank, const void *),
+                        const void *what)
 {
     size_t capacity = strlen(before) + (size_t) g->proxies[i].processes * 12 + 1;
     size_t used = strlen(before);
@@ -175,8 +182,9 @@ static HYD_status report_expansion(struct HYD_step_group *g, int i, const void *
     struct HYD_proxy *proxy = g->proxies[i].proxy;
     char text[128];
 
-    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d,modify=%d", e->first_uid, e->epoch,
-                 e->pre, HYD_core_local_pre(proxy->node->hostname), e->modify);
+    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d,modify=%d",
+                 e->first_uid, e->epoch, e->pre, HYD_core_local_pre(proxy->node->hostname),
+                 e->modify);
     return add_argument(proxy, "--adapt", MPL_strdup(text));
 }
 
@@ -190,7 +198,8 @@ static HYD_status notify_world(struct HYD_step_group *g, int i, const void *what
     char uid[16];
 
     MPL_snprintf(uid, sizeof(uid), "%u:", ((const struct step_world *) what)->uid);
-    return add_argument(g->proxies[i].proxy, "--adapt-tasks", numbers_of(g, i, uid, request_of, what));
+    return add_argument(g->proxies[i].proxy, "--adapt-tasks",
+                        numbers_of(g, i, uid, request_of, what));
 }
 
 /* Nothing of ours may live on in the proxies that are started from here: a copied control
@@ -264,8 +273,10 @@ static void drop_group(struct HYD_step_group *g)
 }
 
 /* Starts the pg as a group: `notify` sends what its proxies have to know. */
-static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_group *, int, const void *),
-                     const void *what, int is_relay_proxy, int *group, char *error, size_t error_bytes)
+static int launch_pg(struct HYD_pg *pg,
+                     HYD_status(*notify) (struct HYD_step_group *, int, const void *),
+                     const void *what, int is_relay_proxy, int *group, char *error,
+                     size_t error_bytes)
 {
     struct HYD_step_group *g = NULL;
     struct HYD_string_stash stash;
@@ -283,7 +294,8 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_gro
     status = HYD_step_listen(g, &port);
     if (status != HYD_SUCCESS && HYD_server_info.port_range)
         MPL_snprintf(error, error_bytes,
-                     "mpiexec finds no free port among %s (MPIEXEC_PORT_RANGE) on which node daemons could reach it: "
+                     "mpiexec finds no free port among %s (MPIEXEC_PORT_RANGE) on which node "
+                     "daemons could reach it: "
                      "give it more ports", HYD_server_info.port_range);
     HYDU_ERR_POP(status, "unable to listen for proxies\n");
     status = HYD_pmcd_pmi_fill_in_proxy_args(&stash, port, pg->pgid);
@@ -299,7 +311,8 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_gro
         HYDU_ERR_POP(status, "unable to choose the processes' slots\n");
         status = notify(g, i, what);
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
-        status = add_argument(g->proxies[i].proxy, "--adapt-bind", numbers_of(g, i, "", slot_of, NULL));
+        status =
+            add_argument(g->proxies[i].proxy, "--adapt-bind", numbers_of(g, i, "", slot_of, NULL));
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
     }
     status = start_proxies(g, stash.strlist, &started);
@@ -325,14 +338,16 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_gro
 
 static void report_unable(char *error, size_t error_bytes)
 {
-    MPL_snprintf(error, error_bytes, "mpiexec was unable to start the processes: its standard error says why");
+    MPL_snprintf(error, error_bytes,
+                 "mpiexec was unable to start the processes: its standard error says why");
 }
 
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes)
 {
-    const struct expansion expansion = {.epoch = epoch,.first_uid = first_uid,.pre = pre,.modify = modify };
+    const struct expansion expansion = {.epoch = epoch,.first_uid = first_uid,.pre = pre,
+                                        .modify = modify };
     struct HYD_exec *exec = NULL;
     struct HYD_node *nodes = NULL;
     struct HYD_pg *pg = NULL;
@@ -347,7 +362,8 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     if (status == HYD_SUCCESS) {
         HYD_step_set_joining_hosts(hosts, n_hosts);
         int result =
-            launch_pg(pg, report_expansion, &expansion, program == STEP_NO_PROGRAM, group, error, error_bytes);
+            launch_pg(pg, report_expansion, &expansion, program == STEP_NO_PROGRAM, group, error,
+                      error_bytes);
         HYD_step_set_joining_hosts(NULL, 0);
         return result;
     }
@@ -356,7 +372,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     return -1;
 }
 
-/* ---- processes of a program's own ----------------------------------------------------------------- */
+/* ---- processes of a program's own ------------------------------------------------------------ */
 
 /* The launch's surroundings, and another program. */
 static HYD_status task_exec(const struct step_world *world, int rank, struct HYD_exec **exec)
@@ -365,7 +381,8 @@ static HYD_status task_exec(const struct step_world *world, int rank, struct HYD
     HYD_status status = HYDU_alloc_exec(exec);
 
     HYDU_ERR_POP(status, "unable to allocate exec\n");
-    for (int i = 0; world->argv[rank][i]; i++) {        /* at most PMI_TASK_WORLD_ARGUMENTS_MAX (task_call.cpp) */
+    /* at most PMI_TASK_WORLD_ARGUMENTS_MAX (task_call.cpp) */
+    for (int i = 0; world->argv[rank][i]; i++) {
         (*exec)->exec[i] = MPL_strdup(world->argv[rank][i]);
         (*exec)->exec[i + 1] = NULL;
     }
@@ -396,7 +413,8 @@ static HYD_status task_execs(const struct step_world *world, struct HYD_exec **l
     return status;
 }
 
-int HYD_step_launch_world(const struct step_world *world, int *group, char *error, size_t error_bytes)
+int HYD_step_launch_world(const struct step_world *world, int *group, char *error,
+                          size_t error_bytes)
 {
     struct HYD_exec *execs = NULL;
     struct HYD_node *nodes = NULL;

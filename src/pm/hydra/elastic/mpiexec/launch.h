@@ -1,6 +1,7 @@
 /*
- * The launch of an expansion: a process group is made, assigned to nodes (nodes.h) and started.  Its later life is
- * in connections.h (its proxies come up), launcher_ends.h, exits.h, groups.h (it is removed).
+ * The launch of an expansion: a process group is made, assigned to nodes (nodes.h) and started.
+ * Its later life is in connections.h (its proxies come up), launcher_ends.h, exits.h, groups.h (it
+ * is removed).
  */
 
 #ifndef MPIEXEC_LAUNCH_H_INCLUDED
@@ -10,13 +11,15 @@
 
 struct step_world;
 
-/* Starts `count` processes of a program of the launch; the uid of the first is `first_uid`.  0 and the group's number;
- * or -1 and in `error` why not, then nothing is left of it. */
+/* Starts `count` processes of a program of the launch; the uid of the first is `first_uid`.  0 and
+ * the group's number; or -1 and in `error` why not, then nothing is left of it. */
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
-/* Processes that a program starts in its slots (stepmgr/stepmgr.h).  0, or -1 with a message in error. */
-int HYD_step_launch_world(const struct step_world *world, int *group, char *error, size_t error_bytes);
+/* Processes that a program starts in its slots (stepmgr/stepmgr.h).  0, or -1 with a message in
+ * error. */
+int HYD_step_launch_world(const struct step_world *world, int *group, char *error,
+                          size_t error_bytes);
 /* How many programs the job was launched with. */
 int HYD_step_programs(void);
 

@@ -28,8 +28,9 @@ void HYD_step_compact_launchers(void)
     HYD_bscu_fd_count = n;
 }
 
-/* The job's own launch: Hydra waits for the launchers when all is over, and would take the exit code of
- * one that failed, or that was ended with the job, for an error of its own.  Whether to leave it to Hydra. */
+/* The job's own launch: Hydra waits for the launchers when all is over, and would take the exit
+ * code of one that failed, or that was ended with the job, for an error of its own.  Whether to
+ * leave it to Hydra. */
 static int left_to_hydra(const struct HYD_step_group *g, const struct HYD_step_proxy *p)
 {
     siginfo_t info = {.si_code = 0 };
@@ -79,8 +80,8 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* All exit codes of the job are known.  The end of a launcher after that, such as an ssh whose connection breaks, is no
- * error of the job. */
+/* All exit codes of the job are known.  The end of a launcher after that, such as an ssh whose
+ * connection breaks, is no error of the job. */
 static int has_world_reported(void)
 {
     const struct HYD_proxy *p = HYD_server_info.pg_list.proxy_list;
@@ -90,9 +91,10 @@ static int has_world_reported(void)
     return !p;
 }
 
-/* Hydra may find a launcher's end before its watch does, and that of a node daemon that has been reported as
- * failed, or that could not be started.  When it ends a job whose spawned process has died, it closes
- * the connections of the node daemons, and they end with errors; it may read that or not. */
+/* Hydra may find a launcher's end before its watch does, and that of a node daemon that has been
+ * reported as failed, or that could not be started.  When it ends a job whose spawned process has
+ * died, it closes the connections of the node daemons, and they end with errors; it may read that
+ * or not. */
 static int is_not_of_the_job(pid_t pid)
 {
     if (HYD_step_spawned_died() || HYD_step.failed || has_world_reported())
@@ -137,7 +139,7 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *g, int first)
     goto fn_exit;
 }
 
-/* ---- launchers of a job without a core ---------------------------------------------------------- */
+/* ---- launchers of a job without a core ------------------------------------------------------- */
 
 /* One for each proxy of the launch, its pidfd, in the order of the list; -1: not watched. */
 static int *watches = NULL;

@@ -1,7 +1,8 @@
 /*
- * The processes that launch node daemons (ssh, srun, or the daemon itself), until they have ended.  Launchers of
- * expansions are waited for here; those of the job's own launch are left to Hydra, which waits for them at the end of
- * the job, unless they fail before their daemon has come, for which stock waits for ever.
+ * The processes that launch node daemons (ssh, srun, or the daemon itself), until they have ended.
+ * Launchers of expansions are waited for here; those of the job's own launch are left to Hydra,
+ * which waits for them at the end of the job, unless they fail before their daemon has come, for
+ * which stock waits for ever.
  */
 
 #ifndef MPIEXEC_LAUNCHER_ENDS_H_INCLUDED
@@ -13,11 +14,11 @@ struct HYD_step_group;
 
 /* Watches those of a group's proxies: HYD_bscu_pid_list from `first` on. */
 HYD_status HYD_step_watch_launchers(struct HYD_step_group *group, int first);
-/* The same of one proxy of the job's own launch where there is no record of that (no core): if the launcher fails while
- * the proxy is awaited, the job ends. */
+/* The same of one proxy of the job's own launch where there is no record of that (no core): if the
+ * launcher fails while the proxy is awaited, the job ends. */
 void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
-/* From now on Hydra takes the exit codes of launchers for nobody's where a growth or a spawn has failed, or the job has
- * and the reason was reported. */
+/* From now on Hydra takes the exit codes of launchers for nobody's where a growth or a spawn has
+ * failed, or the job has and the reason was reported. */
 void HYD_step_excuse_launchers(void);
 /* Hydra's lists of launchers and of their output only grow: takes out what has ended. */
 void HYD_step_compact_launchers(void);

@@ -1,21 +1,23 @@
 /*
- * Additions to Hydra's launchers, for processes that are started while a job runs.  Hydra calls launchers through
- * HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the stock one.
+ * Additions to Hydra's launchers, for processes that are started while a job runs.  Hydra calls
+ * launchers through HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the
+ * stock one.
  *
  * All: a launcher of the job's own launch that fails is noticed (launcher_ends.h).
  *
  * ssh: the stock launcher remembers its connections to each host and sleeps when there are many in
- * little time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection to a
- * host: for groups after the launch it starts with a clean memory.
+ * little time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection
+ * to a host: for groups after the launch it starts with a clean memory.
  *
- * Slurm: the stock launcher starts the proxies of all nodes with one srun, which cannot be used for more:
- * - a step waits for resources that no other step of the job has, so the second group on a node would
- *   wait until the first one ends: later steps may overlap;
+ * Slurm: the stock launcher starts the proxies of all nodes with one srun, which cannot be used for
+ * more:
+ * - a step waits for resources that no other step of the job has, so the second group on a node
+ *   would wait until the first one ends: later steps may overlap;
  * - the proxies take their numbers from Slurm's order of the nodes, whatever order was requested;
  * - when the job gives a node back, Slurm ends the step that uses it on all of its nodes.
- * Hence one step for each node and group, with the proxy's number given.  The launch is done the stock way
- * if nothing in the command states that the step is elastic, but always on the nodes that Hydra has chosen:
- * stock takes it for granted that Slurm chooses the same.
+ * Hence one step for each node and group, with the proxy's number given.  The launch is done the
+ * stock way if nothing in the command states that the step is elastic, but always on the nodes that
+ * Hydra has chosen: stock takes it for granted that Slurm chooses the same.
  */
 
 #include "state.h"
@@ -38,7 +40,7 @@ static int is_launch(const struct HYD_proxy *proxy_list)
     return proxy_list->pg->pgid == 0;
 }
 
-/* ---- ssh --------------------------------------------------------------------------------------- */
+/* ---- ssh ------------------------------------------------------------------------------------- */
 
 static HYD_status launch_by_ssh(char **args, struct HYD_proxy *proxy_list, int use_rmk,
                                 int *control_fd)
@@ -50,7 +52,7 @@ static HYD_status launch_by_ssh(char **args, struct HYD_proxy *proxy_list, int u
     return stock_launch(args, proxy_list, use_rmk, control_fd);
 }
 
-/* ---- Slurm ------------------------------------------------------------------------------------- */
+/* ---- Slurm ----------------------------------------------------------------------------------- */
 
 /* Whether the hosts come in the order in which Slurm numbers them. */
 static int in_slurm_order(const struct HYD_proxy *proxy_list)
@@ -201,7 +203,7 @@ static HYD_status launch_by_slurm(char **args, struct HYD_proxy *proxy_list, int
     goto fn_exit;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static HYD_status launch(char **args, struct HYD_proxy *proxy_list, int use_rmk, int *control_fd)
 {

@@ -23,7 +23,7 @@ static struct line *lines = NULL;
 static int clock_fd = -1, clock_runs = 0;
 static int task_uid = -1, task_number = -1;
 
-/* ---- texts ----------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static HYD_status append(struct text *text, const char *data, size_t bytes)
 {
@@ -51,7 +51,8 @@ static HYD_status write_text(int fd, const struct text *text)
 
     if (text->bytes == 0)
         goto fn_exit;
-    status = HYDU_sock_write(fd, text->data, (int) text->bytes, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    status =
+        HYDU_sock_write(fd, text->data, (int) text->bytes, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to write data to stdout/stderr\n");
     HYDU_ASSERT(!closed, status);
 
@@ -61,7 +62,7 @@ static HYD_status write_text(int fd, const struct text *text)
     goto fn_exit;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void free_line(struct line *l)
 {
@@ -70,7 +71,8 @@ static void free_line(struct line *l)
     MPL_free(l);
 }
 
-/* A program may start any number of processes one by one: those that wait for nothing are not stored. */
+/* A program may start any number of processes one by one: those that wait for nothing are not
+ * stored. */
 static void free_tasks(void)
 {
     struct line *last = NULL, *next;
@@ -94,12 +96,14 @@ static struct line *find_line(int fd, const struct HYD_lines_source *s)
     struct line *l;
 
     for (l = lines; l; l = l->next)
-        if (l->fd == fd && l->source.stream == s->stream && l->source.pgid == s->pgid && l->source.proxy == s->proxy &&
-            l->source.rank == s->rank && l->uid == task_uid && l->number == task_number)
+        if (l->fd == fd && l->source.stream == s->stream && l->source.pgid == s->pgid &&
+            l->source.proxy == s->proxy && l->source.rank == s->rank && l->uid == task_uid &&
+            l->number == task_number)
             return l;
     l = MPL_calloc(1, sizeof(*l), MPL_MEM_PM);
     if (l) {
-        *l = (struct line) {.fd = fd,.source = *s,.uid = task_uid,.number = task_number,.next = lines };
+        *l = (struct line) {.fd = fd,.source = *s,.uid = task_uid,.number = task_number,
+                            .next = lines };
         lines = l;
     }
     return l;
@@ -166,7 +170,7 @@ static HYD_status write_unfinished(void)
     return status;
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
 {
@@ -201,7 +205,7 @@ static HYD_status start_clock(void)
     goto fn_exit;
 }
 
-/* ---- processes that a program starts ----------------------------------------------------------------------------- */
+/* ---- processes that a program starts --------------------------------------------------------- */
 
 void HYD_lines_task(int uid, int number)
 {
@@ -217,10 +221,10 @@ int HYD_lines_label(char *text, size_t bytes)
     return 1;
 }
 
-/* ---- for all --------------------------------------------------------------------------------------------------- */
+/* ---- for all --------------------------------------------------------------------------------- */
 
-HYD_status HYD_lines_write(int fd, const struct HYD_lines_source *source, const char *prefix, const char *text,
-                           size_t bytes)
+HYD_status HYD_lines_write(int fd, const struct HYD_lines_source *source, const char *prefix,
+                           const char *text, size_t bytes)
 {
     struct line *line = NULL;
     HYD_status status = HYD_SUCCESS;
@@ -234,7 +238,8 @@ HYD_status HYD_lines_write(int fd, const struct HYD_lines_source *source, const 
     line->prefix = MPL_strdup(prefix);
     const char *end = memrchr(line->rest.data, '\n', line->rest.bytes);
     size_t whole = end ? (size_t) (end - line->rest.data) + 1 : 0;
-    status = write_first(line, line->rest.bytes - whole > LINES_BYTES_MAX ? line->rest.bytes : whole);
+    status =
+        write_first(line, line->rest.bytes - whole > LINES_BYTES_MAX ? line->rest.bytes : whole);
     HYDU_ERR_POP(status, "unable to write output\n");
     if (line->rest.bytes > 0)
         status = start_clock();

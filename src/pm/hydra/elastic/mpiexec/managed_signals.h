@@ -1,12 +1,13 @@
 /*
- * Signals of a resource manager, which mpiexec passes on to all processes of the job, on all hosts, beside those that
- * stock MPICH passes on (INT, QUIT, TERM, USR1, ALRM): HUP, USR2, URG, WINCH and XCPU, unless mpiexec was started with
- * the signal ignored.
+ * Signals of a resource manager, which mpiexec passes on to all processes of the job, on all hosts,
+ * beside those that stock MPICH passes on (INT, QUIT, TERM, USR1, ALRM): HUP, USR2, URG, WINCH and
+ * XCPU, unless mpiexec was started with the signal ignored.
  *
- * A job is suspended by SIGTSTP, which stops its processes, until SIGCONT lets them continue.  mpiexec itself
- * continues: its supervisor stops it when all have been notified.
+ * A job is suspended by SIGTSTP, which stops its processes, until SIGCONT lets them continue.
+ * mpiexec itself continues: its supervisor stops it when all have been notified.
  *
- * Without a resource manager all of them keep their meaning: Ctrl-Z stops mpiexec alone, as with stock MPICH.
+ * Without a resource manager all of them keep their meaning: Ctrl-Z stops mpiexec alone, as with
+ * stock MPICH.
  */
 
 #ifndef MPIEXEC_MANAGED_SIGNALS_H_INCLUDED

@@ -1,4 +1,5 @@
-/* See names.h.  State: the queries without a reply, and the names to withdraw, in order; the first one is under way. */
+/* See names.h.  State: the queries without a reply, and the names to withdraw, in order; the first
+ * one is under way. */
 
 #include "state.h"
 #include "exits.h"
@@ -40,7 +41,7 @@ static size_t out_bytes, out_done, in_bytes;
 static HYD_status answer_cb(int fd, HYD_event_t events, void *userp);
 static void query_next(void);
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Encodes characters that are not plain as %XX.  Whether it fits. */
 static int encode(const char *text, int (*is_plain) (unsigned char), char *encoded, size_t bytes)
@@ -51,7 +52,8 @@ static int encode(const char *text, int (*is_plain) (unsigned char), char *encod
         unsigned char c = (unsigned char) *text;
         if (used + 4 > bytes)
             return 0;
-        used += (size_t) MPL_snprintf(encoded + used, bytes - used, is_plain(c) ? "%c" : "%%%02X", c);
+        used +=
+            (size_t) MPL_snprintf(encoded + used, bytes - used, is_plain(c) ? "%c" : "%%%02X", c);
     }
     encoded[used] = '\0';
     return used > 0;
@@ -64,7 +66,8 @@ static int is_printable(unsigned char c)
 
 static int is_plain_in_paths(unsigned char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+        c == '_';
 }
 
 /* As a text of JSON, without its quotes. */
@@ -89,21 +92,24 @@ static int write_question(const struct question *q)
     char name[NAME_MAX_BYTES + 1], path[3 * NAME_MAX_BYTES + 1], port[1024], body[1200] = "";
     const char *job;
 
-    if (!encode(q->name, is_printable, name, sizeof(name)) || !encode(name, is_plain_in_paths, path, sizeof(path)))
+    if (!encode(q->name, is_printable, name, sizeof(name)) ||
+        !encode(name, is_plain_in_paths, path, sizeof(path)))
         return 0;
     if (q->call == HYD_NAME_PUBLISH) {
-        if (!quote(q->port, port, sizeof(port)) || !MPL_env2str(JOB_VARIABLE, &job) || atoll(job) <= 0)
+        if (!quote(q->port, port, sizeof(port)) || !MPL_env2str(JOB_VARIABLE, &job) ||
+            atoll(job) <= 0)
             return 0;
-        MPL_snprintf(body, sizeof(body), "{\"job\":%lld,\"port\":\"%s\",\"with_caller\":true}", atoll(job),
-                     port);
+        MPL_snprintf(body, sizeof(body), "{\"job\":%lld,\"port\":\"%s\",\"with_caller\":true}",
+                     atoll(job), port);
     }
-    out_bytes = (size_t) MPL_snprintf(out, sizeof(out), "%s /v1/names/%s HTTP/1.1\r\nHost: localhost\r\n"
-                                      "Connection: close\r\nContent-Length: %zu\r\n\r\n%s", methods[q->call], path,
-                                      strlen(body), body);
+    out_bytes =
+        (size_t) MPL_snprintf(out, sizeof(out), "%s /v1/names/%s HTTP/1.1\r\nHost: localhost\r\n"
+                              "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                              methods[q->call], path, strlen(body), body);
     return out_bytes < sizeof(out);
 }
 
-/* ---- who is answered ------------------------------------------------------------------------------------------- */
+/* ---- who is answered ------------------------------------------------------------------------- */
 
 /* The process that sent the query may have ended since. */
 static void reply(const struct question *q, const char *line)
@@ -126,7 +132,8 @@ static void answer(const struct question *q, int is_done, const char *found)
     if (!q->reply)
         return;
     if (q->call == HYD_NAME_LOOKUP && found) {
-        MPL_snprintf(line, sizeof(line), "cmd=lookup_result port=%s info=ok rc=0 msg=success\n", found);
+        MPL_snprintf(line, sizeof(line), "cmd=lookup_result port=%s info=ok rc=0 msg=success\n",
+                     found);
     } else if (q->call == HYD_NAME_LOOKUP) {
         MPL_snprintf(line, sizeof(line), "cmd=lookup_result rc=1 msg=service_not_found\n");
     } else {
@@ -135,7 +142,8 @@ static void answer(const struct question *q, int is_done, const char *found)
              HYD_pmcd_pmi_unpublish(q->name, &success)) == HYD_SUCCESS && success;
         MPL_snprintf(line, sizeof(line), "cmd=%s_result info=ok rc=%d msg=%s\n",
                      q->call == HYD_NAME_PUBLISH ? "publish" : "unpublish", noted ? 0 : 1,
-                     noted ? "success" : q->call == HYD_NAME_PUBLISH ? "key_already_present" : "service_not_found");
+                     noted ? "success" : q->call == HYD_NAME_PUBLISH ? "key_already_present"
+                         : "service_not_found");
     }
     reply(q, line);
 }
@@ -158,7 +166,7 @@ static void end_first(int is_done, const char *found)
     free_first();
 }
 
-/* ---- the connection -------------------------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void close_connection(void)
 {
@@ -179,9 +187,11 @@ static void try_later(void)
         again_ms = HYD_step_now_ms() + AGAIN_MS;
         return;
     }
-    MPL_snprintf(text, sizeof(text), "mpiexec: elasticd has not answered for %d s: the name %.*s %s", LIMIT_MS / 1000,
+    MPL_snprintf(text, sizeof(text),
+                 "mpiexec: elasticd has not answered for %d s: the name %.*s %s", LIMIT_MS / 1000,
                  NAME_MAX_BYTES, first->name,
-                 first->reply ? "is neither found nor changed" : "stays registered until mpiexec ends");
+                 first->
+                 reply ? "is neither found nor changed" : "stays registered until mpiexec ends");
     HYD_step_print_message(text);
     end_first(0, NULL);
 }
@@ -200,13 +210,15 @@ static int is_port(const char *text)
 static void take_answer(void)
 {
     static const char busy[][4] = { "429", "503" };
-    const int is_http = in_bytes > 12 && !strncmp(in, "HTTP/1.", 7), is_done = is_http && !strncmp(in + 9, "200", 3);
+    const int is_http = in_bytes > 12 && !strncmp(in, "HTTP/1.", 7), is_done = is_http &&
+        !strncmp(in + 9, "200", 3);
     char *body;
 
     in[in_bytes] = '\0';
     body = strstr(in, "\r\n\r\n");
     /* elasticd may end in the middle of its answer: a port is a line */
-    const int is_cut = !body || (is_done && first->call == HYD_NAME_LOOKUP && !strchr(body + 4, '\n'));
+    const int is_cut = !body || (is_done && first->call == HYD_NAME_LOOKUP &&
+                                 !strchr(body + 4, '\n'));
     if (!is_http || is_cut || !strncmp(in + 9, busy[0], 3) || !strncmp(in + 9, busy[1], 3)) {
         try_later();
         return;
@@ -222,7 +234,8 @@ static void take_answer(void)
 static void send_more(void)
 {
     while (out_done < out_bytes) {
-        ssize_t n = send(connection, out + out_done, out_bytes - out_done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(connection, out + out_done, out_bytes - out_done, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -306,7 +319,7 @@ static void query_next(void)
     }
 }
 
-/* ---- commands -------------------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static int has_elasticd(void)
 {
@@ -341,7 +354,8 @@ static int is_registered(const char *name)
     return is_known;
 }
 
-/* A process that sends a query before the last reply violates PMI; its queries would accumulate without bound. */
+/* A process that sends a query before the last reply violates PMI; its queries would accumulate
+ * without bound. */
 static int is_asking(int fd, int pid)
 {
     const struct question *q = first;
@@ -351,14 +365,15 @@ static int is_asking(int fd, int pid)
     return q != NULL;
 }
 
-int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call call, const char *name,
-                   const char *port)
+int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call call,
+                   const char *name, const char *port)
 {
     const struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(fd);
 
     if (!has_elasticd() || !proxy || is_registered(name) == (call != HYD_NAME_UNPUBLISH))
         return 0;
-    struct question received = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
+    struct question received = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,
+                                .proxy = proxy->proxy_id,.reply = reply_by,
         .call = call,.until_ms = HYD_step_now_ms() + LIMIT_MS
     };
     if (is_asking(fd, pid)) {
@@ -390,7 +405,8 @@ HYD_status HYD_names_withdraw(int fd, int pid, int pgid, char *args[])
         HYD_pmcd_pmi_unpublish((char *) name, &success);
     MPL_free(known);
     if (success && has_elasticd())
-        append((struct question) {.call = HYD_NAME_UNPUBLISH,.until_ms = HYD_step_now_ms() + LIMIT_MS}, name, NULL);
+        append((struct question) {.call = HYD_NAME_UNPUBLISH,
+                                  .until_ms = HYD_step_now_ms() + LIMIT_MS}, name, NULL);
     return HYD_SUCCESS;
 }
 
@@ -410,7 +426,7 @@ void HYD_names_time(int64_t now_ms)
     query_next();
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Whether elasticd has answered by then. */
 static int query_until(int64_t until_ms)
@@ -418,7 +434,8 @@ static int query_until(int64_t until_ms)
     ssize_t n = -1;
 
     while (n != 0) {
-        struct pollfd there = {.fd = connection,.events = out_done < out_bytes ? POLLIN | POLLOUT : POLLIN };
+        struct pollfd there = {.fd = connection,
+                               .events = out_done < out_bytes ? POLLIN | POLLOUT : POLLIN };
         int64_t left_ms = until_ms - HYD_step_now_ms();
         if (left_ms <= 0 || (poll(&there, 1, (int) left_ms) < 0 && errno != EINTR))
             return 0;
@@ -445,13 +462,14 @@ static void print_remaining(const char *name, int names)
 
     if (names > 1)
         MPL_snprintf(more, sizeof(more), " and %d more", names - 1);
-    MPL_snprintf(text, sizeof(text), "mpiexec: elasticd does not answer: the name %.*s%s stays registered",
+    MPL_snprintf(text, sizeof(text),
+                 "mpiexec: elasticd does not answer: the name %.*s%s stays registered",
                  NAME_MAX_BYTES, name, more);
     HYD_step_print_message(text);
 }
 
-/* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be done any more, so that
- * this may wait; what is left over elasticd drops with the job. */
+/* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be
+ * done any more, so that this may wait; what is left over elasticd drops with the job. */
 void HYD_names_end(void)
 {
     const int64_t until_ms = HYD_step_now_ms() + LAST_MS;

@@ -1,14 +1,19 @@
 /*
- * libFuzzer: processes that publish, query and withdraw names (names.c), and an elasticd that answers whatever it
- * likes, in pieces, late or not at all.  Each line of the input is a step; its first character states what happens, the
- * rest of it is text.
+ * libFuzzer: processes that publish, query and withdraw names (names.c), and an elasticd that
+ * answers whatever it likes, in pieces, late or not at all.  Each line of the input is a step; its
+ * first character states what happens, the rest of it is text.
  *   p, l, u   process 0 publishes, queries, withdraws that name       P, L, U   process 1
- *   w         a process withdraws it and does not wait for a reply     W         and only if it has this value
- *   s         elasticd sends the text and an end of line                S         and this without an end
- *   c         it closes the connection                                 d         it is there no more, or again
- *   t         as many milliseconds pass as the number in the text is   e         process 1 ends, or another begins
- * Each question of a process that is there is answered once, at last when all limits have passed; what is answered is a
- * line of PMI, and a queried name has the value that elasticd sent as a whole.
+ *   w         a process withdraws it and does not wait for a reply
+ *   W         and only if it has this value
+ *   s         elasticd sends the text and an end of line
+ *   S         and this without an end
+ *   c         it closes the connection
+ *   d         it is there no more, or again
+ *   t         as many milliseconds pass as the number in the text is
+ *   e         process 1 ends, or another begins
+ * Each question of a process that is there is answered once, at last when all limits have passed;
+ * what is answered is a line of PMI, and a queried name has the value that elasticd sent as a
+ * whole.
  */
 
 #include <poll.h>
@@ -90,12 +95,14 @@ HYD_status reply(int fd, int pid, const char *line)
 {
     static const char FOUND[] = "cmd=lookup_result port=";
     int process = fd - FD;
-    require(process >= 0 && process < PROCESSES && pid == PID && is_there[process] && queried[process]-- == 1);
+    require(process >= 0 && process < PROCESSES && pid == PID && is_there[process] &&
+            queried[process]-- == 1);
     require(!strncmp(line, "cmd=", 4) && strchr(line, '\n') == line + strlen(line) - 1);
     if (!strncmp(line, FOUND, strlen(FOUND))) {
         std::string port(line + strlen(FOUND));
         port.erase(std::min(port.find(' '), port.size()));
-        require(!port.empty() && port.size() <= PORT_MAX && received.find("\r\n\r\n" + port) != std::string::npos);
+        require(!port.empty() && port.size() <= PORT_MAX &&
+                received.find("\r\n\r\n" + port) != std::string::npos);
         size_t after = received.find("\r\n\r\n") + 4 + port.size();
         require(received[after] == '\n' || received[after] == '\r');
     }
@@ -107,15 +114,16 @@ void run_events()
     for (int rounds = 0; rounds < 1000; rounds++) {
         pollfd p = {watched, static_cast<short>(POLLIN | (events & HYD_POLLOUT ? POLLOUT : 0)), 0};
         char queried_of_it[8192];
-        while (elasticd >= 0 && recv(elasticd, queried_of_it, sizeof queried_of_it, MSG_DONTWAIT) > 0) {
-        }
+        while (elasticd >= 0 &&
+               recv(elasticd, queried_of_it, sizeof queried_of_it, MSG_DONTWAIT) > 0) {}
         int64_t next = HYD_names_next();
         if (next >= 0 && next <= now_ms)
             HYD_names_time(now_ms);
         else if (watched < 0 || poll(&p, 1, 0) <= 0)
             return;
         else
-            require(callback(watched, HYD_POLLIN | (p.revents & POLLOUT ? HYD_POLLOUT : 0), nullptr) == HYD_SUCCESS);
+            require(callback(watched, HYD_POLLIN | (p.revents & POLLOUT ? HYD_POLLOUT : 0),
+                             nullptr) == HYD_SUCCESS);
     }
     abort();
 }
@@ -131,7 +139,8 @@ void query(int process, HYD_name_call call, const std::string &name)
     if (!is_there[process] || queried[process] > 0)
         return;
     queried[process]++;
-    if (!HYD_names_take(FD + process, PID, reply, call, name.c_str(), call == HYD_NAME_PUBLISH ? "port\"1\\" : nullptr))
+    if (!HYD_names_take(FD + process, PID, reply, call, name.c_str(),
+                        call == HYD_NAME_PUBLISH ? "port\"1\\" : nullptr))
         queried[process]--;
 }
 
@@ -244,7 +253,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (what == 'd') {
             elasticd_is_there = !elasticd_is_there;
         } else if (what == 't') {
-            pass(static_cast<int64_t>(strtoul(text.c_str(), nullptr, 10) % LIMIT_MS)); /* never back */
+            /* never back */
+            pass(static_cast<int64_t>(strtoul(text.c_str(), nullptr, 10) % LIMIT_MS));
         } else if (what == 'e') {
             is_there[1] = !is_there[1];
             proxies[1].proxy_id++;

@@ -1,6 +1,7 @@
 /*
- * Connections of which the handshake (handshake.h) has not ended: unauthenticated ones.  They are limited to the
- * expected proxies and STRANGERS_MAX: the one that is silent for the longest time is closed first.
+ * Connections of which the handshake (handshake.h) has not ended: unauthenticated ones.  They are
+ * limited to the expected proxies and STRANGERS_MAX: the one that is silent for the longest time is
+ * closed first.
  *
  * State: the list of them, used from the event loop only.
  */
@@ -25,7 +26,8 @@ void HYD_newcomers_accepted(int fd);
 struct HYD_newcomer *HYD_newcomers_of(int fd);
 /* Frees it; its descriptor stays open. */
 void HYD_newcomers_remove(struct HYD_newcomer *newcomer);
-/* The job ends: no further proxy is expected.  Hydra assumes that every proxy with a connection is authenticated. */
+/* The job ends: no further proxy is expected.  Hydra assumes that every proxy with a connection is
+ * authenticated. */
 void HYD_newcomers_await_nobody(void);
 
 #endif /* MPIEXEC_NEWCOMERS_H_INCLUDED */

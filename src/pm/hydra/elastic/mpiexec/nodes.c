@@ -91,7 +91,8 @@ HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struc
     goto fn_exit;
 }
 
-HYD_status HYD_step_stretches_of_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list)
+HYD_status HYD_step_stretches_of_nodes(const char *const *hosts, int n_hosts,
+                                       struct HYD_node **list)
 {
     struct HYD_node **end = list;
     HYD_status status = HYD_SUCCESS;
@@ -134,7 +135,7 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
     goto fn_exit;
 }
 
-/* ---- binding ----------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 /* Marks the slots of living processes on a node. */
 static void mark_slots(const struct HYD_node *node, unsigned char *taken, int slots)
@@ -142,8 +143,8 @@ static void mark_slots(const struct HYD_node *node, unsigned char *taken, int sl
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int rank = 0; rank < g->count; rank++) {
             const struct HYD_step_process *p = &g->processes[rank];
-            if (g->proxies[p->proxy].node == node && !g->is_relay_proxy && !p->ended && p->slot >= 0 &&
-                p->slot < slots)
+            if (g->proxies[p->proxy].node == node && !g->is_relay_proxy && !p->ended && p->slot >= 0
+                && p->slot < slots)
                 taken[p->slot] = 1;
         }
 }
@@ -180,7 +181,7 @@ HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
     goto fn_exit;
 }
 
-/* ---- GPUs -------------------------------------------------------------------------------------- */
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static struct {
     const char *const *hosts;
@@ -203,7 +204,8 @@ static char *read_booked(const char *path)
     if (file)
         fclose(file);
     if (!text) {
-        HYDU_dump(stderr, "processes get no GPUs: unable to read %s (%s)\n", path, MPL_strerror(errno));
+        HYDU_dump(stderr, "processes get no GPUs: unable to read %s (%s)\n", path,
+                  MPL_strerror(errno));
         return NULL;
     }
     while (bytes > 0 && isspace((unsigned char) text[bytes - 1]))
@@ -229,7 +231,8 @@ static const char *gpus_of_host(const char *hosts, const char *host, size_t *len
     while (*hosts) {
         const char *numbers = hosts + strcspn(hosts, "=;"), *end = numbers + strcspn(numbers, ";");
         for (const char *name = hosts; name < numbers; name += strcspn(name, ",=;") + 1)
-            if (*numbers == '=' && strcspn(name, ",=;") == host_length && !strncmp(name, host, host_length)) {
+            if (*numbers == '=' && strcspn(name, ",=;") == host_length &&
+                !strncmp(name, host, host_length)) {
                 *length = (size_t) (end - numbers - 1);
                 return numbers + 1;
             }
@@ -297,7 +300,8 @@ HYD_status HYD_step_gpu_args(const struct HYD_proxy *proxy, struct HYD_string_st
         numbers = gpus_of_host(booked + head + 1, host, &length);
     if (!numbers)
         goto fn_exit;
-    numbers = skip_numbers(numbers, &length, processes_before(proxy) * atoi(booked + variables + 1));
+    numbers =
+        skip_numbers(numbers, &length, processes_before(proxy) * atoi(booked + variables + 1));
     char *value = MPL_malloc(head + length + 2, MPL_MEM_PM);
     HYDU_ERR_CHKANDJUMP(status, !value, HYD_NO_MEM, "no memory for the arguments of a proxy\n");
     MPL_snprintf(value, head + length + 2, "%.*s:%.*s", (int) head, booked, (int) length, numbers);

@@ -64,7 +64,8 @@ int HYD_step_options_given(void)
 {
     const struct HYD_step_options *o = &HYD_step_options;
 
-    return o->schedule || o->policy || o->range || o->interval || o->log || o->sets_log || o->performance;
+    return o->schedule || o->policy || o->range || o->interval || o->log || o->sets_log ||
+        o->performance;
 }
 
 HYD_status HYD_step_option_fn(char *arg, char ***argv)
@@ -86,19 +87,25 @@ HYD_status HYD_step_option_fn(char *arg, char ***argv)
 
 void HYD_step_options_usage(void)
 {
-    printf("    -s {0|all|none}                  who reads standard input: rank 0 (default), each process\n");
+    printf("    -s {0|all|none}                  who reads standard input: rank 0 (default), each "
+           "process\n");
     printf("\n");
     printf("  Process sets (programs that use MPI Sessions):\n");
-    printf("    -pset {name}                     set that the processes of this executable are in\n");
-    printf("    -sets-log {file}                 who is in which place and state, a line for each event\n");
+    printf("    -pset {name}                     set that the processes of this executable are "
+           "in\n");
+    printf("    -sets-log {file}                 who is in which place and state, a line for each "
+           "event\n");
     printf("\n");
     printf("  Adaptation options (programs that use MPI_Init_adapt):\n");
     printf("    -adapt-schedule {list|@file}     world sizes to go through, for example 4,2,6\n");
-    printf("    -adapt-policy {policy}           increase-decrease or random[:seed[:deviation[:probability]]]\n");
-    printf("    -adapt-range {min:max}           world sizes that a policy or a request may choose\n");
+    printf("    -adapt-policy {policy}           increase-decrease or "
+           "random[:seed[:deviation[:probability]]]\n");
+    printf("    -adapt-range {min:max}           world sizes that a policy or a request may "
+           "choose\n");
     printf("    -adapt-interval {time}           time between its offers (default 1s)\n");
     printf("    -adapt-log {file}                one JSON line for each event\n");
-    printf("    -adapt-performance {file}        one JSON line for each sample of the program's speed\n");
+    printf("    -adapt-performance {file}        one JSON line for each sample of the program's "
+           "speed\n");
 }
 
 void HYD_step_option_help_fn(void)
@@ -107,22 +114,29 @@ void HYD_step_option_help_fn(void)
     printf("-adapt-schedule: World sizes, each offered as soon as the one before is committed\n");
     printf("   4,2,6            three sizes\n");
     printf("   2s:4,5s:1        not before these times after launch\n");
-    printf("   3/leave=[0,2]    size 3; of the ranks before the change, 0 and 2 leave (also: 0+2)\n");
+    printf("   3/leave=[0,2]    size 3; of the ranks before the change, 0 and 2 leave "
+           "(also: 0+2)\n");
     printf("   8/hosts=[a,b]    joining processes are started on these hosts (also: a+b)\n");
     printf("   8/program=1      joining processes run the second of several programs\n");
     printf("   @FILE            the list is in a file\n");
     printf("-adapt-policy: Sizes are chosen by mpiexec\n");
     printf("   increase-decrease   one more each time up to the maximum, then one fewer\n");
     printf("   random[:SEED[:DEVIATION[:PROBABILITY]]]\n");
-    printf("                       normally distributed differences, each made with this probability\n");
-    printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those that\n");
-    printf("   requests (elastic resize) are accepted for, and size requests of the program granted\n");
+    printf("                       normally distributed differences, each made with this "
+           "probability\n");
+    printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those "
+           "that\n");
+    printf("   requests (elastic resize) are accepted for, and size requests of the program "
+           "granted\n");
     printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
     printf("-adapt-log FILE: One JSON line for each event, with times\n");
-    printf("-sets-log FILE: A line for each event: a letter for each place of the range, I idle,\n");
-    printf("   P reserved, R running, S to leave, A to leave and agreed (also: MPIDYNRES_STATELOG=FILE)\n");
-    printf("-adapt-performance FILE: One JSON line every 10 s: how fast the program goes on, and\n");
+    printf("-sets-log FILE: A line for each event: a letter for each place of the range, I "
+           "idle,\n");
+    printf("   P reserved, R running, S to leave, A to leave and agreed (also: "
+           "MPIDYNRES_STATELOG=FILE)\n");
+    printf("-adapt-performance FILE: One JSON line every 10 s: how fast the program goes on, "
+           "and\n");
     printf("   which part of its time MPI takes, in each loop\n\n");
     printf("Notes:\n");
     printf("  * A running step can be resized at any time: see the command elastic\n");

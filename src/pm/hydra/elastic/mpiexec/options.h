@@ -1,6 +1,6 @@
 /*
- * The --adapt options of mpiexec.  Texts are only stored here; what they mean, and what is wrong with them, is decided
- * by the core (stepmgr/stepmgr.h), queried before anything is launched.
+ * The --adapt options of mpiexec.  Texts are only stored here; what they mean, and what is wrong
+ * with them, is decided by the core (stepmgr/stepmgr.h), queried before anything is launched.
  */
 
 #ifndef MPIEXEC_OPTIONS_H_INCLUDED

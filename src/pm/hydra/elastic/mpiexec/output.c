@@ -1,15 +1,16 @@
 /*
- * mpiexec's connections to node daemons and its own output, as channels (wire/channel.h): whoever does not read
- * makes others wait, and never mpiexec.
+ * mpiexec's connections to node daemons and its own output, as channels (wire/channel.h): whoever
+ * does not read makes others wait, and never mpiexec.
  *
- * Output.  A daemon that counts its output (proxy/output.h) may send so much and no more; it is notified of more
- * space as its output goes out here.  So its connection stays open for all else when the reader of mpiexec's output
- * pauses, and its processes wait in write, as under stock MPICH.  Daemons that do not count (of rigid processes, of
- * MPI_Comm_spawn) are not read from meanwhile, as stock does.
+ * Output.  A daemon that counts its output (proxy/output.h) may send so much and no more; it is
+ * notified of more space as its output goes out here.  So its connection stays open for all else
+ * when the reader of mpiexec's output pauses, and its processes wait in write, as under stock
+ * MPICH.  Daemons that do not count (of rigid processes, of MPI_Comm_spawn) are not read from
+ * meanwhile, as stock does.
  *
- * Bounds: WAITING_HIGH bytes and the space of all daemons wait at most; beyond WAITING_MAX (processes that have left
- * their output to children of theirs) no daemon is read from.  Input that the job's first process does not take
- * stays unread.
+ * Bounds: WAITING_HIGH bytes and the space of all daemons wait at most; beyond WAITING_MAX
+ * (processes that have left their output to children of theirs) no daemon is read from.  Input that
+ * the job's first process does not take stays unread.
  */
 
 #include "state.h"
@@ -40,7 +41,7 @@ static int unpaid = 0;          /* some daemon could be notified of more space *
 /* Descriptors that are not read because output waits. */
 static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
 
-/* ---- the connections --------------------------------------------------------------------------- */
+/* ---- the connections ------------------------------------------------------------------------- */
 
 static size_t frame_bytes(const void *head, void *userp)
 {
@@ -64,7 +65,7 @@ void HYD_step_take_connection(struct HYD_proxy *proxy)
         HYD_loop_pause(proxy->control_fd, 1);
 }
 
-/* ---- space for output --------------------------------------------------------------------------- */
+/* ---- space for output ------------------------------------------------------------------------ */
 
 static struct HYD_step_proxy *record_of(const struct HYD_proxy *proxy)
 {
@@ -93,7 +94,8 @@ static void pay(struct HYD_step_proxy *p)
         (p->output_capacity > p->output_came && p->output_capacity - p->output_came > capacity / 2))
         return;
     p->output_capacity = p->output_came + capacity;
-    HYD_step_send_message(p, HYD_ADAPT_OUTPUT_SPACE, &p->output_capacity, sizeof(p->output_capacity));
+    HYD_step_send_message(p, HYD_ADAPT_OUTPUT_SPACE, &p->output_capacity,
+                          sizeof(p->output_capacity));
 }
 
 void HYD_step_output_counted(struct HYD_step_proxy *p)
@@ -129,7 +131,7 @@ static void pay_all(void)
                 pay(&g->proxies[i]);
 }
 
-/* ---- what is read ------------------------------------------------------------------------------ */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 static size_t output_waiting(void)
 {
@@ -168,10 +170,11 @@ static void after_events(void)
         pay_all();
 
     const struct HYD_proxy *first = HYD_step_first_proxy();
-    HYD_loop_pause(STDIN_FILENO, first && HYD_channel_waiting(first->control_fd) > INPUT_WAITING_MAX);
+    HYD_loop_pause(STDIN_FILENO, first &&
+                   HYD_channel_waiting(first->control_fd) > INPUT_WAITING_MAX);
 }
 
-/* ---- mpiexec's own messages -------------------------------------------------------------------- */
+/* ---- mpiexec's own messages ------------------------------------------------------------------ */
 
 static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
 {
@@ -179,7 +182,8 @@ static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
 
     /* A notice that cannot be sent must not end the job: the forwarding of output detects that. */
     if (n > 0)
-        (void) HYDU_sock_write((int) (size_t) cookie, text, (int) n, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+        (void) HYDU_sock_write((int) (size_t) cookie, text, (int) n, &sent, &closed,
+                               HYDU_SOCK_COMM_MSGWAIT);
     return (ssize_t) n;
 }
 
@@ -187,7 +191,9 @@ static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
 static FILE *stream_to(int fd, FILE * plain)
 {
     const cookie_io_functions_t functions = {.write = write_to_channel };
-    FILE *stream = HYD_channel_open(fd) == HYD_SUCCESS ? fopencookie((void *) (size_t) fd, "w", functions) : NULL;
+    FILE *stream =
+        HYD_channel_open(fd) == HYD_SUCCESS ? fopencookie((void *) (size_t) fd, "w",
+                                                          functions) : NULL;
 
     fflush(plain);
     if (stream)
@@ -195,13 +201,15 @@ static FILE *stream_to(int fd, FILE * plain)
     return stream ? stream : plain;
 }
 
-/* Until all output is taken, or mpiexec has been requested to end, or has failed, and nothing is taken for a while. */
+/* Until all output is taken, or mpiexec has been requested to end, or has failed, and nothing is
+ * taken for a while. */
 static void await_output(int failed)
 {
     size_t waiting = output_waiting(), left = waiting;
     int64_t progress_ms = HYD_step_now_ms();
 
-    while (left > 0 && ((!failed && !HYD_step.notified_to_end) || HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
+    while (left > 0 && ((!failed && !HYD_step.notified_to_end) ||
+            HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
         HYD_status status = HYDT_dmx_wait_for_event(1);
         if (status != HYD_SUCCESS && status != HYD_TIMED_OUT)
             break;
@@ -225,7 +233,8 @@ static void last_words(void)
     owner = 0;
 }
 
-/* Whether what this signal is about is printed by HYD_step_print_signal, outside of the signal handler. */
+/* Whether what this signal is about is printed by HYD_step_print_signal, outside of the signal
+ * handler. */
 int HYD_step_prints_signals(void)
 {
     return owner != 0;
@@ -239,7 +248,7 @@ void HYD_step_print_signal(int signum)
     }
 }
 
-/* ---- start and end ----------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static int64_t (*next_wake)(void);
 

@@ -15,9 +15,11 @@ struct HYD_step_proxy;
 void HYD_step_use_loop(int64_t(*next) (void), void (*due) (void));
 /* The control connection of a proxy is there. */
 void HYD_step_take_connection(struct HYD_proxy *proxy);
-/* This daemon counts its output from now on: it has an adaptive process, or process sets are used. */
+/* This daemon counts its output from now on: it has an adaptive process, or process sets are
+ * used. */
 void HYD_step_output_counted(struct HYD_step_proxy *proxy);
-/* Prints for the user what a signal to mpiexec does, if the signal handler has not (HYD_step_prints_signals). */
+/* Prints for the user what a signal to mpiexec does, if the signal handler has not
+ * (HYD_step_prints_signals). */
 void HYD_step_print_signal(int signum);
 /* Waits until all output is written; not for ever if mpiexec has been ordered to end. */
 void HYD_step_finish_output(void);
@@ -26,7 +28,8 @@ void HYD_step_finish_output(void);
 
 /* Output of a process has come: counts it, returns the rank that labels it. */
 int HYD_step_output(const struct HYD_proxy *proxy, const struct HYD_pmcd_hdr *hdr);
-/* A signal to mpiexec: whether the handler leaves the message for the user to HYD_step_signalled. */
+/* A signal to mpiexec: whether the handler leaves the message for the user to
+ * HYD_step_signalled. */
 int HYD_step_prints_signals(void);
 
 #endif /* MPIEXEC_OUTPUT_H_INCLUDED */

@@ -53,7 +53,8 @@ void HYD_step_performance_time(int64_t now_ms)
     if (next_ms < 0 || next_ms > now_ms)
         return;
     next_ms = now_ms + interval_ms;
-    MPL_snprintf(line, sizeof(line), "{\"op\":\"performance\",\"interval_ms\":%lld}", (long long) interval_ms);
+    MPL_snprintf(line, sizeof(line), "{\"op\":\"performance\",\"interval_ms\":%lld}",
+                 (long long) interval_ms);
     HYD_core_client_line(CLIENT, line);
 }
 
@@ -76,10 +77,12 @@ int HYD_step_performance_answer(int client, const char *line)
     if (!text)
         return 1;
     /* the answer is an object, and not empty */
-    int length = MPL_snprintf(text, bytes, "{\"unix_ms\":%lld,%s\n", (long long) unix_ms(), line + 1);
+    int length =
+        MPL_snprintf(text, bytes, "{\"unix_ms\":%lld,%s\n", (long long) unix_ms(), line + 1);
     ssize_t n = write(fd, text, (size_t) length);
     if (n != length && !(n < 0 && errno == EAGAIN)) {
-        fprintf(stderr, "mpiexec: --adapt-performance: unable to write (%s); the samples end here\n",
+        fprintf(stderr,
+                "mpiexec: --adapt-performance: unable to write (%s); the samples end here\n",
                 n < 0 ? MPL_strerror(errno) : "no room");
         HYD_step_performance_close();
     }

@@ -1,7 +1,7 @@
 /*
- * --adapt-performance FILE: samples of what the processes do with their time, one JSON line each, at regular
- * intervals.  They are the answers of the core to the operation `performance`, as any client gets them
- * (doc/developer/step-protocol.md).
+ * --adapt-performance FILE: samples of what the processes do with their time, one JSON line each,
+ * at regular intervals.  They are the answers of the core to the operation `performance`, as any
+ * client gets them (doc/developer/step-protocol.md).
  */
 
 #ifndef STEP_PERFORMANCE_H_INCLUDED

@@ -86,7 +86,8 @@ HYD_status HYD_step_pset_fn(char *arg, char ***argv)
 void HYD_step_pset_help_fn(void)
 {
     printf("\n");
-    printf("-pset NAME: The processes of this executable are (with others of the same name) a process\n");
+    printf("-pset NAME: The processes of this executable are (with others of the same name) a "
+           "process\n");
     printf("   set of MPI Sessions, for example app://ocean; may be repeated\n\n");
 }
 

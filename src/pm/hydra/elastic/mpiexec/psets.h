@@ -1,5 +1,6 @@
 /*
- * mpiexec's --pset NAME: the processes of an executable block are a process set of MPI Sessions.  SN5.
+ * mpiexec's --pset NAME: the processes of an executable block are a process set of MPI Sessions.
+ * SN5.
  */
 
 #ifndef STEP_PSETS_H_INCLUDED

@@ -1,13 +1,14 @@
 /*
  * mpiexec's part in the tree of node daemons (wire/tree.h).  A command to no more daemons than the
- * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a relay's reply lists as
- * not reached, or whose relay ended before it replied, are notified directly: a second copy has no effect.  So are
- * all of a part that has not answered after the time that telling everybody directly would have taken, and a second:
- * two hosts that cannot reach each other need longer to find out, and the program may stand still.  Daemons of hosts
- * that another one could not reach are not put into the tree again.
+ * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a
+ * relay's reply lists as not reached, or whose relay ended before it replied, are notified
+ * directly: a second copy has no effect.  So are all of a part that has not answered after the time
+ * that telling everybody directly would have taken, and a second: two hosts that cannot reach each
+ * other need longer to find out, and the program may stand still.  Daemons of hosts that another
+ * one could not reach are not put into the tree again.
  *
- * A proxy that has not connected yet gets its commands when it has: the core counts on its replies, because its
- * processes are part of the job from the launch on.
+ * A proxy that has not connected yet gets its commands when it has: the core counts on its replies,
+ * because its processes are part of the job from the launch on.
  */
 
 #include "state.h"
@@ -47,14 +48,16 @@ struct relay {
     struct member *members;
     struct branch *branches;
     int n_branches, open;
-    int64_t direct_at_ms;       /* when all are notified directly that have not answered, <0: done */
+    /* when all are notified directly that have not answered, <0: done */
+    int64_t direct_at_ms;
     struct relay *next;
     struct HYD_block *payload;
 };
 
 static struct relay *relays = NULL;
 static uint32_t next_id = 1;
-static int64_t repeat_at_ms = -1;       /* when all proxies are requested to repeat their reports, <0: not */
+/* when all proxies are requested to repeat their reports, <0: not */
+static int64_t repeat_at_ms = -1;
 
 static struct HYD_step_proxy *find_proxy(int group, int proxy)
 {
@@ -71,8 +74,8 @@ int HYD_step_relay_can_send(const struct HYD_step_proxy *p)
 /* ---- directly -------------------------------------------------------------------------------- */
 
 /* A message of which the last part may be of several: `head` is its own. */
-static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message message, const void *head,
-                       size_t head_bytes, struct HYD_block *payload)
+static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message message,
+                       const void *head, size_t head_bytes, struct HYD_block *payload)
 {
     struct HYD_adapt_heads heads;
     int fd = p->proxy->control_fd, sent, closed;
@@ -88,7 +91,8 @@ static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message 
     memcpy(front, &heads, sizeof(heads));
     if (head_bytes)
         memcpy(front + sizeof(heads), head, head_bytes);
-    HYDU_sock_write(fd, front, (int) (sizeof(heads) + head_bytes), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_sock_write(fd, front, (int) (sizeof(heads) + head_bytes), &sent, &closed,
+                    HYDU_SOCK_COMM_MSGWAIT);
     MPL_free(front);
     if (payload && payload->bytes) {
         payload->users++;
@@ -96,13 +100,14 @@ static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message 
     }
 }
 
-void HYD_step_send_message(const struct HYD_step_proxy *p, uint32_t kind, const void *payload, size_t bytes)
+void HYD_step_send_message(const struct HYD_step_proxy *p, uint32_t kind, const void *payload,
+                           size_t bytes)
 {
     send_parts(p, (struct HYD_adapt_message) {.kind = kind}, payload, bytes, NULL);
 }
 
-static void send_command(const struct HYD_step_proxy *p, uint32_t command, uint32_t epoch, uint32_t sequence,
-                         struct HYD_block *payload)
+static void send_command(const struct HYD_step_proxy *p, uint32_t command, uint32_t epoch,
+                         uint32_t sequence, struct HYD_block *payload)
 {
     struct HYD_adapt_message message = {.kind = command,.epoch = epoch,.sequence = sequence };
 
@@ -129,7 +134,8 @@ static void defer_command(struct HYD_step_proxy *p, enum step_command command, u
         HYDU_error_printf("no memory for a command to a proxy that has not connected\n");
         return;
     }
-    *d = (struct HYD_step_deferred) {.command = command,.epoch = epoch,.sequence = ++p->sequence,.payload = payload };
+    *d = (struct HYD_step_deferred) {.command = command,.epoch = epoch,.sequence = ++p->sequence,
+                                     .payload = payload };
     payload->users++;
     while (*end)
         end = &(*end)->next;
@@ -193,7 +199,8 @@ static void free_step_relay(struct relay *relay)
     MPL_free(relay);
 }
 
-static struct relay *new_step_relay(int n, enum step_command command, uint32_t epoch, struct HYD_block *payload)
+static struct relay *new_step_relay(int n, enum step_command command, uint32_t epoch,
+                                    struct HYD_block *payload)
 {
     struct relay *relay = MPL_calloc(1, sizeof(*relay), MPL_MEM_PM);
 
@@ -292,10 +299,11 @@ void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_com
         free_step_relay(relay);
         return;
     }
-    relay->direct_at_ms = HYD_step_now_ms() + PATIENCE_MS + (int64_t) bytes * in_tree / BYTES_PER_MS;
+    relay->direct_at_ms = HYD_step_now_ms() + PATIENCE_MS + (int64_t) bytes *in_tree / BYTES_PER_MS;
     relay->next = relays;
     relays = relay;
-    uint32_t part = HYD_relay_part(in_tree, (uint32_t) HYD_step.fanout), own = HYD_step_relay_own_address();
+    uint32_t part = HYD_relay_part(in_tree, (uint32_t) HYD_step.fanout), own =
+        HYD_step_relay_own_address();
     for (uint32_t i = 0; i < in_tree; i += part) {
         uint32_t members = in_tree - i < part ? in_tree - i : part;
         if (send_branch(relay, i, members, own) < 0)
@@ -322,8 +330,8 @@ static struct branch *branch_of(struct relay *relay, int group, int proxy)
     return NULL;
 }
 
-static void pass_frozen_on(const struct relay *relay, const struct branch *branch, const char *entries,
-                           uint32_t n)
+static void pass_frozen_on(const struct relay *relay, const struct branch *branch,
+                           const char *entries, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct HYD_relay_frozen frozen;
@@ -383,7 +391,8 @@ void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t b
     memcpy(&answer, payload, sizeof(answer));
     for (relay = relays; relay && relay->id != answer.id; relay = relay->next);
     struct branch *branch = relay ? branch_of(relay, group, proxy) : NULL;
-    if (!branch || !HYD_relay_answer_holds(&answer, branch->n) || HYD_relay_answer_bytes(&answer) != bytes)
+    if (!branch || !HYD_relay_answer_holds(&answer, branch->n) ||
+        HYD_relay_answer_bytes(&answer) != bytes)
         return;
     const char *failed = payload + sizeof(answer) + answer.frozen * sizeof(struct HYD_relay_frozen);
     for (uint32_t i = 0; i < answer.failed; i++) {
@@ -391,7 +400,8 @@ void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t b
         memcpy(&number, failed + i * sizeof(number), sizeof(number));
         if (number - branch->first >= branch->n)
             continue;
-        HYD_step_relay_note_unreached(find_proxy(relay->members[number].group, relay->members[number].proxy));
+        HYD_step_relay_note_unreached(find_proxy(relay->members[number].group,
+                                                 relay->members[number].proxy));
         send_to_members(relay, number, 1);
     }
     pass_frozen_on(relay, branch, payload + sizeof(answer), answer.frozen);

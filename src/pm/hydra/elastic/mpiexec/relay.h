@@ -16,15 +16,18 @@ struct HYD_step_daemon {        /* a node daemon, by group and number in it */
 };
 void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes);
-/* The proxy has connected: it gets the commands that were sent before; or they are not needed any more. */
+/* The proxy has connected: it gets the commands that were sent before; or they are not needed any
+ * more. */
 void HYD_step_relay_connected(struct HYD_step_proxy *proxy);
 void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
 /* A message of mpiexec itself. */
-void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
+void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload,
+                           size_t bytes);
 /* HYD_ADAPT_RELAYED has come from this daemon, or it has disconnected. */
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
 void HYD_step_relay_disconnected(int group, int proxy);
-/* HYD_ADAPT_LOST has come: requests all proxies to repeat their reports, soon, and once for all that need it. */
+/* HYD_ADAPT_LOST has come: requests all proxies to repeat their reports, soon, and once for all
+ * that need it. */
 void HYD_step_relay_failed(void);
 /* When HYD_step_relay_time has to be called, <0: at no time. */
 int64_t HYD_step_relay_next(void);

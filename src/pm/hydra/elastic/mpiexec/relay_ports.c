@@ -1,6 +1,6 @@
 /*
- * The ports on which node daemons listen for each other, for the tree of relay.c.  Daemons of hosts that another one
- * could not reach are not put into the tree again.  State: the key of the tree.
+ * The ports on which node daemons listen for each other, for the tree of relay.c.  Daemons of hosts
+ * that another one could not reach are not put into the tree again.  State: the key of the tree.
  */
 
 #include "state.h"

@@ -27,8 +27,8 @@ struct report {
 
 static void to_core(const struct report *r)
 {
-    HYD_core_report(r->group->group, r->proxy, (enum step_report) r->message->kind, r->message->epoch,
-                    r->payload, (size_t) r->message->bytes);
+    HYD_core_report(r->group->group, r->proxy, (enum step_report) r->message->kind,
+                    r->message->epoch, r->payload, (size_t) r->message->bytes);
 }
 
 /* The process that a report begins with, or NULL. */
@@ -157,8 +157,8 @@ static const struct {
     {HYD_ADAPT_IN_SETS, on_in_sets},
 };
 
-static void take_report_of(struct HYD_step_group *g, int proxy, const struct HYD_adapt_message *message,
-                           const char *payload)
+static void take_report_of(struct HYD_step_group *g, int proxy,
+                           const struct HYD_adapt_message *message, const char *payload)
 {
     size_t i, n = sizeof(handlers) / sizeof(*handlers);
     struct report r = { g, &g->proxies[proxy], proxy, message, payload };
@@ -172,7 +172,8 @@ static void take_report_of(struct HYD_step_group *g, int proxy, const struct HYD
         to_core(&r);
 }
 
-static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message, const char *payload)
+static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message,
+                        const char *payload)
 {
     struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
 
@@ -190,7 +191,8 @@ static int take_gathered(const char *bytes, size_t left)
         if (!HYD_relay_entry_holds(&entry, left))
             return 0;
         struct HYD_step_group *g = HYD_step_find_group((int) entry.origin.group);
-        if (g && entry.origin.proxy < (uint32_t) g->proxy_count)        /* else it has disconnected meanwhile */
+        /* else it has disconnected meanwhile */
+        if (g && entry.origin.proxy < (uint32_t) g->proxy_count)
             take_report_of(g, (int) entry.origin.proxy, &entry.message, bytes + sizeof(entry));
         bytes += HYD_relay_entry_bytes(&entry);
         left -= HYD_relay_entry_bytes(&entry);

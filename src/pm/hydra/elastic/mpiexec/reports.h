@@ -1,5 +1,6 @@
 /*
- * Messages of proxies to mpiexec (wire/kinds.h): mpiexec handles some of them itself, the rest goes to the core.
+ * Messages of proxies to mpiexec (wire/kinds.h): mpiexec handles some of them itself, the rest goes
+ * to the core.
  */
 
 #ifndef MPIEXEC_REPORTS_H_INCLUDED

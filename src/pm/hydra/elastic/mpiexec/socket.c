@@ -1,17 +1,17 @@
 /*
- * The step protocol's socket: lines of JSON between clients of the same user (the command elastic, a
- * resource manager) and the core.  This file moves lines; what they mean is the core's business.
+ * The step protocol's socket: lines of JSON between clients of the same user (the command elastic,
+ * a resource manager) and the core.  This file moves lines; what they mean is the core's business.
  *
- * The socket (its path is defined in wire/step_socket.h) is made when the first adaptive process has
- * registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
+ * The socket (its path is defined in wire/step_socket.h) is made when the first adaptive process
+ * has registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
  * leaves is removed by the next one.
  *
  * In a step of a resource manager it is made at once, and its path is sent to whom the variable
  * ELASTIC_STEP_REGISTER names: an abstract Unix datagram socket, its name in hexadecimal.
  *
- * Bounds: CLIENTS_MAX clients, HYD_CORE_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client has not
- * read; who goes beyond is cut off.  Nothing waits: what a client does not take at once is sent when
- * it can.
+ * Bounds: CLIENTS_MAX clients, HYD_CORE_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client
+ * has not read; who goes beyond is cut off.  Nothing waits: what a client does not take at once is
+ * sent when it can.
  */
 
 #include "state.h"
@@ -30,7 +30,8 @@
 #define OUTPUT_MAX (4 * 1024 * 1024)
 #define REGISTER_VARIABLE "ELASTIC_STEP_REGISTER"
 #define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others search for */
-#define NEW_SOCKET_S 60         /* whose mpiexec has not come to listen within this time has failed */
+/* whose mpiexec has not come to listen within this time has failed */
+#define NEW_SOCKET_S 60
 #define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
 #define IN_ROOM 65536           /* for its input at first; a longer line gets more */
 
@@ -54,7 +55,7 @@ static pid_t owner = 0;         /* children that exit by exit() do not remove th
 
 static HYD_status client_cb(int fd, HYD_event_t events, void *userp);
 
-/* ---- clients ----------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static struct client *find_client(int id)
 {
@@ -169,7 +170,8 @@ static void take_lines(int id)
 /* Whether there is space for more of a line. */
 static int grow_input(struct client *c)
 {
-    size_t capacity = c->in_capacity * 2 < HYD_CORE_LINE_MAX + 1 ? c->in_capacity * 2 : HYD_CORE_LINE_MAX + 1;
+    size_t capacity =
+        c->in_capacity * 2 < HYD_CORE_LINE_MAX + 1 ? c->in_capacity * 2 : HYD_CORE_LINE_MAX + 1;
     char *in;
 
     if (c->in_bytes < c->in_capacity)
@@ -253,7 +255,7 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* ---- the folder and the socket ------------------------------------------------------------------ */
+/* ---- the folder and the socket --------------------------------------------------------------- */
 
 /* A new socket refuses connections until its mpiexec listens. */
 static int may_be_stale(int folder, const char *name)
@@ -263,7 +265,8 @@ static int may_be_stale(int folder, const char *name)
 
     if (strncmp(name, NEW_SOCKET_PREFIX, strlen(NEW_SOCKET_PREFIX)) != 0)
         return step_socket_id_of(name, id, sizeof(id));
-    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mtime < time(NULL) - NEW_SOCKET_S;
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_mtime < time(NULL) - NEW_SOCKET_S;
 }
 
 static void remove_stale(const char *folder)
@@ -389,7 +392,8 @@ static int hexadecimal(char digit)
     return found ? (int) (found - digits) : -1;
 }
 
-/* The process that waits for it may have ended: then nobody will resize this step, and nothing is wrong with it. */
+/* The process that waits for it may have ended: then nobody will resize this step, and nothing is
+ * wrong with it. */
 static void notify_supervisor(void)
 {
     struct sockaddr_un supervisor = {.sun_family = AF_UNIX };

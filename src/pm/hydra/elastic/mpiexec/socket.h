@@ -7,7 +7,8 @@
 
 /* Whether this step belongs to a job of a resource manager. */
 int HYD_step_managed(void);
-/* The step's id: mpiexec's pid, unless a step with that id is there already (wire/step_socket.h). */
+/* The step's id: mpiexec's pid, unless a step with that id is there already
+ * (wire/step_socket.h). */
 const char *HYD_step_id(void);
 void HYD_step_socket_open(void);
 void HYD_step_socket_close(void);

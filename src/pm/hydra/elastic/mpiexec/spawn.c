@@ -41,7 +41,8 @@ static int all_are_local(const char *hosts)
     char *copy = MPL_strdup(hosts), *rest, *colon;
     int local = copy != NULL;
 
-    for (char *host = strtok_r(copy, ",", &rest); host && local; host = strtok_r(NULL, ",", &rest)) {
+    for (char *host = strtok_r(copy, ",", &rest); host && local;
+         host = strtok_r(NULL, ",", &rest)) {
         colon = strchr(host, ':');
         if (colon)
             *colon = '\0';
@@ -66,7 +67,8 @@ static int is_here(const struct command *command)
     return 1;
 }
 
-/* Whether the file can be executed; `folder` is where names without a slash at their beginning are. */
+/* Whether the file can be executed; `folder` is where names without a slash at their beginning
+ * are. */
 static int is_program(const char *folder, const char *file)
 {
     char path[PATH_BYTES];
@@ -74,8 +76,8 @@ static int is_program(const char *folder, const char *file)
     int length = file[0] == '/' ? MPL_snprintf(path, sizeof(path), "%s", file) :
         MPL_snprintf(path, sizeof(path), "%s/%s", folder, file);
 
-    return length > 0 && length < (int) sizeof(path) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-        access(path, X_OK) == 0;
+    return length > 0 && length < (int) sizeof(path) && stat(path, &status) == 0 &&
+        S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
 static int is_on_path(const char *path, const char *folder, const char *file)
@@ -84,8 +86,10 @@ static int is_on_path(const char *path, const char *folder, const char *file)
 
     for (;;) {
         size_t length = strcspn(path, ":");
-        int used = path[0] == '/' ? MPL_snprintf(element, sizeof(element), "%.*s", (int) length, path) :
-            MPL_snprintf(element, sizeof(element), "%s/%.*s", folder, (int) length, path);
+        int used =
+            path[0] == '/' ? MPL_snprintf(element, sizeof(element), "%.*s", (int) length,
+                                          path) : MPL_snprintf(element, sizeof(element), "%s/%.*s",
+                                                               folder, (int) length, path);
         if (used < (int) sizeof(element) && is_program(element, file))
             return 1;
         if (!path[length])
@@ -97,14 +101,16 @@ static int is_on_path(const char *path, const char *folder, const char *file)
 /* As the processes of the job have it. */
 static const char *search_path(void)
 {
-    for (const struct HYD_env * env = HYD_server_info.user_global.global_env.user; env; env = env->next) {
+    for (const struct HYD_env * env = HYD_server_info.user_global.global_env.user; env;
+         env = env->next) {
         if (!strcmp(env->env_name, "PATH"))
             return env->env_value;
     }
     return getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin";
 }
 
-/* ---- what has come ------------------------------------------------------------------------------------------------
+/* ---- what has come
+ * ------------------------------------------------------------------------------------------------
  *
  * The proxy takes at most 64 KiB of a command: what does not fit is missing here. */
 
@@ -142,8 +148,8 @@ static int has_all(const struct command *command, const char *key, int first, in
 /* A line that is no KEY=VALUE is the rest of a text with a newline. */
 static int has_rest(const struct command *command)
 {
-    static const char *const keys[] = { "nprocs", "execname", "totspawns", "spawnssofar", "arg", "preput_", "info_",
-        "endcmd"
+    static const char *const keys[] =
+        { "nprocs", "execname", "totspawns", "spawnssofar", "arg", "preput_", "info_", "endcmd"
     };
     size_t known;
 
@@ -152,7 +158,8 @@ static int has_rest(const struct command *command)
         for (known = 0; known < sizeof(keys) / sizeof(*keys); known++)
             if (!strncmp(key, keys[known], strlen(keys[known])))
                 break;
-        if (known == sizeof(keys) / sizeof(*keys) || (!command->tokens[i].val && strcmp(key, "endcmd")))
+        if (known == sizeof(keys) / sizeof(*keys) ||
+            (!command->tokens[i].val && strcmp(key, "endcmd")))
             return 1;
     }
     return 0;
@@ -163,23 +170,31 @@ static int is_well_formed(const struct command *command)
     int n_args = number(command, "argcnt"), n_info = number(command, "info_num");
 
     if (has_rest(command))
-        return refuse(command, "its name, an argument or an info value has a newline, or all have more than 60000 "
+        return refuse(command,
+                      "its name, an argument or an info value has a newline, or all have more than "
+                      "60000 "
                       "bytes: write them to a file");
     if (n_args > ARGS_MAX)
-        return refuse(command, "more arguments than Hydra can pass on: write them to a file, or start a script");
-    if (!value(command, "execname") || n_args < 0 || n_info < 0 || !has_all(command, "arg", 1, n_args) ||
-        !has_all(command, "info_key_", 0, n_info) || !has_all(command, "info_val_", 0, n_info))
-        return refuse(command, "its name, arguments and info values have more than 60000 bytes: write them to a file");
+        return refuse(command,
+                      "more arguments than Hydra can pass on: write them to a file, or start a "
+                      "script");
+    if (!value(command, "execname") || n_args < 0 || n_info < 0 ||
+        !has_all(command, "arg", 1, n_args) || !has_all(command, "info_key_", 0, n_info) ||
+        !has_all(command, "info_val_", 0, n_info))
+        return refuse(command,
+                      "its name, arguments and info values have more than 60000 bytes: write them "
+                      "to a file");
     if (number(command, "nprocs") < 0)
         return refuse(command, "the number of processes is negative");
     return 1;
 }
 
-/* ---- what can be started --------------------------------------------------------------------------------------- */
+/* ---- what can be started --------------------------------------------------------------------- */
 
 static int can_start(const struct command *command)
 {
-    const char *name = value(command, "execname"), *folder = info(command, "wdir"), *under = info(command, "path");
+    const char *name = value(command, "execname"), *folder = info(command, "wdir"), *under =
+        info(command, "path");
     char here[PATH_BYTES], full[PATH_BYTES];
     struct stat status;
     int found;
@@ -188,7 +203,8 @@ static int can_start(const struct command *command)
         return 0;
     if (!name || !is_here(command) || !getcwd(here, sizeof(here)))
         return 1;
-    if (folder && folder[0] != '/' && MPL_snprintf(full, sizeof(full), "%s/%s", here, folder) < (int) sizeof(full))
+    if (folder && folder[0] != '/' &&
+        MPL_snprintf(full, sizeof(full), "%s/%s", here, folder) < (int) sizeof(full))
         folder = full;
     if (folder && (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))) {
         HYDU_dump(stderr, "MPI_Comm_spawn: there is no folder %s\n", folder);
@@ -201,7 +217,8 @@ static int can_start(const struct command *command)
         int length = MPL_snprintf(path, sizeof(path), "%s/%s", under, name);
         found = length >= (int) sizeof(path) || is_program(folder, path);
     } else {
-        found = strchr(name, '/') ? is_program(folder, name) : is_on_path(search_path(), folder, name);
+        found =
+            strchr(name, '/') ? is_program(folder, name) : is_on_path(search_path(), folder, name);
     }
     if (!found)
         HYDU_dump(stderr, "MPI_Comm_spawn: %s is not there, or no program\n", name);
@@ -213,13 +230,15 @@ static int is_allowed(int64_t processes)
 {
     char why[512];
 
-    if (HYD_core_check_spawn(processes > INT_MAX ? INT_MAX : (int) processes, why, sizeof(why)) == 0)
+    if (HYD_core_check_spawn(processes > INT_MAX ? INT_MAX : (int) processes, why, sizeof(why)) ==
+        0)
         return 1;
     HYDU_dump(stderr, "MPI_Comm_spawn: %s\n", why);
     return 0;
 }
 
-int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n)
+int HYD_spawn_can_start(struct HYD_pmcd_token *tokens,
+                        const struct HYD_pmcd_token_segment *commands, int n)
 {
     int64_t processes = 0;
 

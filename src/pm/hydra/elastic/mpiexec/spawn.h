@@ -1,9 +1,9 @@
 /*
- * Before processes are started for MPI_Comm_spawn: whether their programs are there (DS4).  Stock notices only when a
- * daemon has been started for them, and then ends the job.
+ * Before processes are started for MPI_Comm_spawn: whether their programs are there (DS4).  Stock
+ * notices only when a daemon has been started for them, and then ends the job.
  *
- * Only this host can be checked.  If a process is to run elsewhere, or where is not known, the answer is yes, and
- * what cannot be started then is found when it is (spawned.h).
+ * Only this host can be checked.  If a process is to run elsewhere, or where is not known, the
+ * answer is yes, and what cannot be started then is found when it is (spawned.h).
  */
 
 #ifndef MPIEXEC_SPAWN_H_INCLUDED
@@ -15,8 +15,9 @@
 struct HYD_pmcd_token;
 struct HYD_pmcd_token_segment;
 
-/* Also whether the resource manager lets the job have so many processes (core.h).  Prints the error on standard error,
- * if there is one. */
-int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n);
+/* Also whether the resource manager lets the job have so many processes (core.h).  Prints the error
+ * on standard error, if there is one. */
+int HYD_spawn_can_start(struct HYD_pmcd_token *tokens,
+                        const struct HYD_pmcd_token_segment *commands, int n);
 
 #endif /* MPIEXEC_SPAWN_H_INCLUDED */

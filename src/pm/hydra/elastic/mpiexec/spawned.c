@@ -27,7 +27,8 @@ struct spawn {
     HYD_spawned_reply reply;    /* NULL: that has been done */
     int failed;
     int began;                  /* daemons whose processes have all called MPI_Init */
-    int clock;                  /* a timer, until all daemons have connected; -1: there is no limit */
+    /* a timer, until all daemons have connected; -1: there is no limit */
+    int clock;
     int is_late;                /* it has expired once */
     struct launcher *launchers; /* one for each daemon, in their order, or fewer */
     int launcher_count;
@@ -103,7 +104,7 @@ static void not_started(struct spawn *s, const struct HYD_proxy *cause)
     fail(s, cause, "not all processes could be started there");
 }
 
-/* ---- how many there are ------------------------------------------------------------------------------------------ */
+/* ---- how many there are ---------------------------------------------------------------------- */
 
 /* A proxy counts from its launch to its end. */
 static int runs_spawned(const struct HYD_pg *pg, const struct HYD_proxy *proxy)
@@ -125,7 +126,8 @@ void HYD_spawned_count(void)
     hosts = MPL_calloc((size_t) n + 1, sizeof(*hosts), MPL_MEM_PM);
     processes = MPL_calloc((size_t) n + 1, sizeof(*processes), MPL_MEM_PM);
     n = 0;
-    for (const struct HYD_pg * pg = hosts && processes ? &HYD_server_info.pg_list : NULL; pg; pg = pg->next)
+    for (const struct HYD_pg * pg = hosts && processes ? &HYD_server_info.pg_list : NULL; pg;
+         pg = pg->next)
         for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
             if (runs_spawned(pg, p)) {
                 hosts[n] = p->node->hostname;
@@ -139,21 +141,24 @@ void HYD_spawned_count(void)
     MPL_free(processes);
 }
 
-/* ---- processes that end too early ------------------------------------------------------------------------------ */
+/* ---- processes that end too early ------------------------------------------------------------ */
 
-static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, int index, int wait_status)
+static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, int index,
+                              int wait_status)
 {
     char end[128], text[768];
 
     HYD_step_describe_end(end, sizeof(end), wait_status);
-    MPL_snprintf(text, sizeof(text), "%s %s before it called MPI_Init%s", HYD_step_program_of(proxy, index), end,
+    MPL_snprintf(text, sizeof(text), "%s %s before it called MPI_Init%s",
+                 HYD_step_program_of(proxy, index), end,
                  WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127 ?
                  ": are the libraries that it needs on that host?" : "");
     fail(s, proxy, text);
 }
 
-/* A process that was ended by a signal ends the job when its proxy sends the exit codes (exits.c); with
- * -disable-auto-cleanup nothing does, and those that wait for the process find out themselves. */
+/* A process that was ended by a signal ends the job when its proxy sends the exit codes (exits.c);
+ * with -disable-auto-cleanup nothing does, and those that wait for the process find out
+ * themselves. */
 static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spawn_end *end)
 {
     int ends_job = HYD_server_info.user_global.auto_cleanup;
@@ -163,9 +168,10 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
     if ((ends_job && WIFSIGNALED(wait_status)) || HYD_step.ending || HYD_step.notified_to_end)
         return;
     HYD_step_describe_end(how, sizeof(how), (int) end->wait_status);
-    MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s %s%s",
-                 proxy->node->hostname, HYD_step_program_of(proxy, (int) end->index), end->rank, how,
-                 end->in_init ? "in MPI_Init" : "after MPI_Init, without MPI_Finalize",
+    MPL_snprintf(text, sizeof(text),
+                 "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s %s%s",
+                 proxy->node->hostname, HYD_step_program_of(proxy, (int) end->index), end->rank,
+                 how, end->in_init ? "in MPI_Init" : "after MPI_Init, without MPI_Finalize",
                  ends_job ? ".  The job ends" : "");
     HYD_step_print_message(text);
     if (!ends_job) {
@@ -176,7 +182,7 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
     HYD_step_end_job();
 }
 
-/* ---- launchers ------------------------------------------------------------------------------------------------- */
+/* ---- launchers ------------------------------------------------------------------------------- */
 
 static struct HYD_proxy *proxy_at(const struct HYD_pg *pg, int i)
 {
@@ -227,7 +233,8 @@ static HYD_status watch_launchers(struct spawn *s, int first)
 
     if (n <= 0)
         goto fn_exit;
-    HYDU_MALLOC_OR_JUMP(s->launchers, struct launcher *, (size_t) n * sizeof(*s->launchers), status);
+    HYDU_MALLOC_OR_JUMP(s->launchers, struct launcher *, (size_t) n * sizeof(*s->launchers),
+                        status);
     for (int i = 0; i < n; i++) {
         struct launcher *launcher = &s->launchers[s->launcher_count++];
         launcher->pid = HYD_bscu_pid_list[first + i];
@@ -246,11 +253,12 @@ static HYD_status watch_launchers(struct spawn *s, int first)
     goto fn_exit;
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static int set_clock(const struct spawn *s, int64_t ms)
 {
-    const struct itimerspec once = {.it_value = {.tv_sec = ms / 1000,.tv_nsec = ms % 1000 * 1000000 } };
+    const struct itimerspec once = {.it_value = {.tv_sec = ms / 1000,
+                                                 .tv_nsec = ms % 1000 * 1000000 } };
 
     return timerfd_settime(s->clock, 0, &once, NULL);
 }
@@ -265,8 +273,10 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
 {
     char text[512];
 
-    MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: its node daemon, started by %s, has not connected "
-                 "within %lld s (MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  "
+    MPL_snprintf(text, sizeof(text),
+                 "MPI_Comm_spawn: host %s: its node daemon, started by %s, has not connected "
+                 "within %lld s (MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not "
+                 "reach this one?  "
                  "It is given up", proxy->node->hostname, HYDT_bsci_info.launcher,
                  (long long) HYD_step.launch_limit_ms / 1000);
     HYD_step_print_message(text);
@@ -275,7 +285,8 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
     HYD_step_cleanup_proxy(proxy);
 }
 
-/* For daemons that have not come; then once more for launchers that have been requested to end, and do not. */
+/* For daemons that have not come; then once more for launchers that have been requested to end, and
+ * do not. */
 static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_proxy *missing = NULL;
@@ -310,7 +321,8 @@ static HYD_status start_clock(struct spawn *s)
         goto fn_exit;
     s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (s->clock < 0 || set_clock(s, HYD_step.launch_limit_ms) != 0)
-        HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unable to set a timer (%s)\n", MPL_strerror(errno));
+        HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unable to set a timer (%s)\n",
+                            MPL_strerror(errno));
     status = HYDT_dmx_register_fd(1, &s->clock, HYD_POLLIN, NULL, late_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
 
@@ -320,7 +332,7 @@ static HYD_status start_clock(struct spawn *s)
     goto fn_exit;
 }
 
-/* ---- the group ------------------------------------------------------------------------------------------------- */
+/* ---- the group ------------------------------------------------------------------------------- */
 
 int HYD_spawned_excuses(pid_t pid)
 {
@@ -331,7 +343,8 @@ int HYD_spawned_excuses(pid_t pid)
     return 0;
 }
 
-HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, HYD_spawned_reply reply)
+HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid,
+                              HYD_spawned_reply reply)
 {
     const struct HYD_proxy *queries = HYD_pmcd_pmi_find_proxy(fd);
     struct spawn *s = NULL;

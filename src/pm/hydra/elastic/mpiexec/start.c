@@ -72,7 +72,8 @@ void HYD_step_start(void)
     if (HYD_secret_make(HYDT_bsci_info.launcher) != HYD_SUCCESS)
         exit(1);
     /* elasticd decides itself how long its jobs may take to end */
-    HYD_step.end_after_ms = HYD_core_env_ms("MPIEXEC_ADAPT_KILL", HYD_step_managed() ? 0 : KILL_DEFAULT_MS);
+    HYD_step.end_after_ms = HYD_core_env_ms("MPIEXEC_ADAPT_KILL",
+                                            HYD_step_managed() ? 0 : KILL_DEFAULT_MS);
     HYD_step.launch_limit_ms = HYD_core_env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_step_use_launcher();
     if (HYD_step_managed() && (o->schedule || o->policy))

@@ -13,7 +13,8 @@
 #include "hydra_server.h"
 #include "common.h"
 
-#define HYD_STEP_KILL_LAUNCHER_MS 5000  /* for a launcher that was given up to end, before it is killed */
+/* for a launcher that was given up to end, before it is killed */
+#define HYD_STEP_KILL_LAUNCHER_MS 5000
 
 struct stepmgr;                 /* core.c */
 
@@ -34,15 +35,18 @@ struct HYD_step_proxy {
     int launch_fd;              /* socket pair to a proxy that has not yet sent its id, or -1 */
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
     int launcher_watch;         /* pidfd of it, or -1 */
-    int up;                     /* it has received its program; no message of ours may precede that */
+    /* it has received its program; no message of ours may precede that */
+    int up;
     int given_up;               /* did not come up in time */
     uint32_t sequence;          /* of the last command to it */
     struct HYD_step_deferred *deferred; /* commands to it from before it has connected (relay.c) */
     uint32_t frozen_sequence;   /* of the last STEP_FREEZE that it has answered */
     uint32_t reported;          /* highest number of those of its reports that go up the tree, */
-    uint64_t reported_before;   /* and which of the last ones have come: bit i is number reported - i */
+    /* and which of the last ones have come: bit i is number reported - i */
+    uint64_t reported_before;
     int requested_to_listen;
-    uint16_t listen_port;       /* for other daemons, in network order; 0: it does not, or not yet */
+    /* for other daemons, in network order; 0: it does not, or not yet */
+    uint16_t listen_port;
     uint32_t address;           /* its host's, in network order, when it listens; 0: this host's */
     int unreached;              /* another daemon could not reach one of this host */
     int counts_output;          /* and sends no more of it than its credit */
@@ -60,9 +64,11 @@ struct HYD_step_group {
     struct HYD_step_process *processes; /* by rank */
     struct HYD_step_proxy *proxies;     /* by proxy id */
     int proxy_count;
-    int is_tasks;               /* processes that a program has started in its slots: they end by themselves */
+    /* processes that a program has started in its slots: they end by themselves */
+    int is_tasks;
     int listen_fd;              /* for proxies that connect over the network, or -1 */
-    int64_t up_by_ms;           /* when the proxies have to be there, <0: at any time, or they are */
+    /* when the proxies have to be there, <0: at any time, or they are */
+    int64_t up_by_ms;
     struct HYD_step_group *next;
 };
 
@@ -72,12 +78,15 @@ struct HYD_step {
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */
     int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
-    int64_t end_after_ms;       /* for adaptive processes that have been ordered to end, 0: unlimited */
+    /* for adaptive processes that have been ordered to end, 0: unlimited */
+    int64_t end_after_ms;
     int fanout;                 /* of the tree of daemons, 0: no tree */
-    int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not requested */
+    /* when the job is ended, or what is left is cut off; <0: not requested */
+    int64_t abort_ms;
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
-    int notified_to_end;        /* the first signal of SIGTERM, SIGINT and SIGQUIT that has come; 0: none */
+    /* the first signal of SIGTERM, SIGINT and SIGQUIT that has come; 0: none */
+    int notified_to_end;
     int ending;                 /* all proxies have been ordered to kill their processes */
     int has_set_calls;          /* processes use sessions */
     int log_fd, sets_log_fd;
@@ -88,8 +97,8 @@ extern struct HYD_step HYD_step;
 
 int64_t HYD_step_now_ms(void);
 struct HYD_step_group *HYD_step_find_group(int group);
-/* Sends to a proxy's control connection if it is there; if it breaks, its end is an event of its own
- * and neither an error nor a signal here. */
+/* Sends to a proxy's control connection if it is there; if it breaks, its end is an event of its
+ * own and neither an error nor a signal here. */
 void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
                    size_t bytes);
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);

@@ -1,6 +1,6 @@
 /*
- * The abort of a process.  The output that it has left in its pipes is sent to mpiexec before the abort, by which
- * mpiexec ends.
+ * The abort of a process.  The output that it has left in its pipes is sent to mpiexec before the
+ * abort, by which mpiexec ends.
  */
 
 #include "pmip.h"
@@ -16,9 +16,13 @@ static HYD_status send_frame(struct HYD_pmcd_hdr *hdr, const char *bytes, int co
     HYD_status status = HYD_SUCCESS;
 
     hdr->buflen = count;
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, hdr, sizeof(*hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    status =
+        HYDU_sock_write(HYD_pmcd_pmip.upstream.control, hdr, sizeof(*hdr), &sent, &closed,
+                        HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send to mpiexec\n");
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    status =
+        HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed,
+                        HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send to mpiexec\n");
 
   fn_exit:
@@ -70,7 +74,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
         status = send_waiting(i, p->downstream.err[i], STDERR);
         HYDU_ERR_POP(status, "unable to send last words\n");
     }
-    if (HYD_tasks_are_world()) {        /* it ends itself now, and its world for it; nobody else does */
+    /* it ends itself now, and its world for it; nobody else does */
+    if (HYD_tasks_are_world()) {
         status = HYD_tasks_answer_abort(fd);
         goto fn_exit;
     }

@@ -1,9 +1,9 @@
 /*
- * The proxy's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board, notifies its
- * processes, forwards their reports to mpiexec and performs mpiexec's commands.  It makes no decision. state.h has
- * the common data of its files; all calls come from the proxy's event loop. A proxy whose processes were made by
- * MPI_Comm_spawn has no board, and every function here has no effect on it. Protocol clauses I1-I3, P3, P4, P7, E3,
- * E4.
+ * The proxy's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board,
+ * notifies its processes, forwards their reports to mpiexec and performs mpiexec's commands.  It
+ * makes no decision. state.h has the common data of its files; all calls come from the proxy's
+ * event loop. A proxy whose processes were made by MPI_Comm_spawn has no board, and every function
+ * here has no effect on it. Protocol clauses I1-I3, P3, P4, P7, E3, E4.
  */
 
 #ifndef ADAPT_PMIP_H_INCLUDED
@@ -28,8 +28,8 @@
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
 /* Handler of --adapt-bind: for each process, its slot of the binding. */
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
-/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,...  Each process gets so many of these GPUs (0: all of them) in
- * the variables. */
+/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,...  Each process gets so many of these GPUs
+ * (0: all of them) in the variables. */
 HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv);
 /* Handler of --adapt-tasks (tasks.h). */
 HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
@@ -54,14 +54,16 @@ HYD_status HYD_pmcd_pmip_handshake(void);
 
 /* A message with command ADAPT has come from mpiexec. */
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
-/* So many bytes of standard input come, 0: its end; from now on for the process of this rank (-1: no change). */
+/* So many bytes of standard input come, 0: its end; from now on for the process of this rank (-1:
+ * no change). */
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes);
-/* Writes to a process, as HYDU_sock_write; but data that does not fit waits for the process to read.  That nobody
- * reads any more is neither an error nor SIGPIPE, by which the daemon would kill all processes: input from here on
- * is dropped. */
+/* Writes to a process, as HYDU_sock_write; but data that does not fit waits for the process to
+ * read.  That nobody reads any more is neither an error nor SIGPIPE, by which the daemon would kill
+ * all processes: input from here on is dropped. */
 HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed);
 
-/* mpiexec wants a signal to be passed on.  Whether that is done: of a suspension, by which no process ends. */
+/* mpiexec wants a signal to be passed on.  Whether that is done: of a suspension, by which no
+ * process ends. */
 int HYD_pmcd_pmip_adapt_signalled(int signum);
 /* The PMI connection of a process broke; the others are about to be killed for it. */
 void HYD_pmcd_pmip_adapt_failed(int process_id);
@@ -70,7 +72,8 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id);
 /* The process of this connection waits in a barrier for all others. */
 void HYD_pmcd_pmip_adapt_barrier(int fd);
 void HYD_pmcd_pmip_adapt_barrier_over(void);
-/* The connection of a process has ended: whether it may, because it is parked, leaves or has never used MPI. */
+/* The connection of a process has ended: whether it may, because it is parked, leaves or has never
+ * used MPI. */
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
@@ -80,9 +83,11 @@ int HYD_pmcd_pmip_adapt_status(int wait_status);
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status);
 /* Whether it has called MPI_Init_adapt, or is started to join. */
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
-/* The processes cannot be started: reports the reason to mpiexec, and ends started ones and the proxy. */
+/* The processes cannot be started: reports the reason to mpiexec, and ends started ones and the
+ * proxy. */
 void HYD_pmcd_pmip_cannot(const char *format, ...) __attribute__ ((noreturn, format(printf, 1, 2)));
-/* Whether the processes started next have only the variables that are given for them (-genvnone, -genvlist, ...). */
+/* Whether the processes started next have only the variables that are given for them (-genvnone,
+ * -genvlist, ...). */
 void HYD_pmcd_pmip_choose_env(const char *prop);
 
 /* Some process still runs although its output is closed, or a decision about one is awaited. */
@@ -90,7 +95,8 @@ int HYD_pmcd_pmip_adapt_busy(void);
 
 /* So much output of a process has been sent to mpiexec (output.h). */
 void HYD_pmcd_pmip_adapt_output(int bytes);
-/* All reports are sent, the exit status last: waits until mpiexec has read them and closed the connection. */
+/* All reports are sent, the exit status last: waits until mpiexec has read them and closed the
+ * connection. */
 HYD_status HYD_pmcd_pmip_adapt_flush(void);
 
 /* pmip_cb.c: takes in what there is on a PMI connection. */

@@ -82,7 +82,8 @@ static HYD_status wait_for_space(struct waiting **slot, int fd)
     goto fn_exit;
 }
 
-/* The process has ended, its connection may be closed already, and the number in use for something else. */
+/* The process has ended, its connection may be closed already, and the number in use for something
+ * else. */
 static int is_end(int error)
 {
     return error == EPIPE || error == ECONNRESET || error == EBADF || error == ENOTSOCK;

@@ -1,8 +1,9 @@
 /*
- * Answers to PMI commands.  A process that sends commands and does not read the answers delays only itself: unsent
- * answers wait here, and nothing more is read from the process until it has read them.  So the queue holds at most
- * the answers to the commands in one buffer, including those that mpiexec gives.  A process that follows PMI and
- * reads an answer before the next command never uses this queue.
+ * Answers to PMI commands.  A process that sends commands and does not read the answers delays only
+ * itself: unsent answers wait here, and nothing more is read from the process until it has read
+ * them.  So the queue holds at most the answers to the commands in one buffer, including those that
+ * mpiexec gives.  A process that follows PMI and reads an answer before the next command never uses
+ * this queue.
  *
  * State: waiting answers, by connection; owned by answers.c, used from the event loop only.
  */
@@ -12,7 +13,8 @@
 
 #include "hydra.h"
 
-/* Sends bytes to the process at this connection.  A closed connection is no error: its reader detects it. */
+/* Sends bytes to the process at this connection.  A closed connection is no error: its reader
+ * detects it. */
 HYD_status HYD_answer(int fd, const char *text, size_t bytes);
 
 /* Closes a connection that has been deregistered, after its waiting answers are sent. */

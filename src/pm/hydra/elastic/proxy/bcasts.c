@@ -1,4 +1,5 @@
-/* See bcasts.h.  Stores and loads have the order of a probe (board.c): the gate is shut before counts are read. */
+/* See bcasts.h.  Stores and loads have the order of a probe (board.c): the gate is shut before
+ * counts are read. */
 
 #include "state.h"
 #include "agent.h"
@@ -93,8 +94,8 @@ HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
 
     if (bytes == sizeof(order))
         memcpy(&order, payload, sizeof(order));
-    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_SLOT || order.what > BCAST_CLOSE || order.bcast == 0 ||
-                        order.slot >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
+    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_SLOT || order.what > BCAST_CLOSE ||
+                        order.bcast == 0 || order.slot >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
                         "malformed order for the texts of process sets\n");
     if (order.what == BCAST_SLOT)
         status = take_slot(&order);

@@ -1,9 +1,9 @@
 /*
- * The proxy's part in broadcasts of process sets (pmi_adapt_set.h, wire/bcast.h): it sets the gates of its
- * processes' slots on the board, and reads their counts.
+ * The proxy's part in broadcasts of process sets (pmi_adapt_set.h, wire/bcast.h): it sets the gates
+ * of its processes' slots on the board, and reads their counts.
  *
- * State: the set that each slot counts, at most PMI_SET_BCASTS_MAX of a process; owned by bcasts.c, used from the
- * event loop only.
+ * State: the set that each slot counts, at most PMI_SET_BCASTS_MAX of a process; owned by bcasts.c,
+ * used from the event loop only.
  */
 
 #ifndef PROXY_BCASTS_H_INCLUDED

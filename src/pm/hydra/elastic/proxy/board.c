@@ -47,10 +47,16 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t graphs = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
     size_t stride = round_up(sizeof(struct pmi_adapt_graph), page);
     size_t requests = graphs + (size_t) slots * stride;
-    size_t bcasts = round_up(requests + (size_t) slots * sizeof(struct pmi_adapt_request_ends), page);
-    size_t answers = round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast), page);
-    size_t creations = round_up(answers + (size_t) slots * PMI_SET_ANSWERS * sizeof(struct pmi_adapt_answer), page);
-    size_t bytes = round_up(creations + (size_t) slots * PMI_SET_CREATIONS_MAX * sizeof(uint64_t), page);
+    size_t bcasts =
+        round_up(requests + (size_t) slots * sizeof(struct pmi_adapt_request_ends), page);
+    size_t answers =
+        round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast),
+                 page);
+    size_t creations =
+        round_up(answers + (size_t) slots * PMI_SET_ANSWERS * sizeof(struct pmi_adapt_answer),
+                 page);
+    size_t bytes =
+        round_up(creations + (size_t) slots * PMI_SET_CREATIONS_MAX * sizeof(uint64_t), page);
     /* of which only what is written takes memory */
     int error;
 
@@ -122,7 +128,8 @@ void HYD_board_destroy(struct HYD_board *board)
 
 int HYD_board_in_init(const struct HYD_board *board, int slot)
 {
-    return board->fd >= 0 && __atomic_load_n(&board->slots[slot].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_INIT;
+    return board->fd >= 0 &&
+        __atomic_load_n(&board->slots[slot].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_INIT;
 }
 
 /* Of the processes that probe. */
@@ -141,8 +148,8 @@ static uint64_t greatest_count(const struct HYD_board *board)
     return greatest;
 }
 
-/* A position for a plan.  A process may name an earlier plan, withdrawn or over, until it has read the board.  0: no
- * memory. */
+/* A position for a plan.  A process may name an earlier plan, withdrawn or over, until it has read
+ * the board.  0: no memory. */
 static uint64_t take_slot(struct HYD_board *board, uint32_t serial, size_t bytes)
 {
     const uint32_t slots = board->control->slots;
@@ -159,13 +166,15 @@ static uint64_t take_slot(struct HYD_board *board, uint32_t serial, size_t bytes
 }
 
 /* The file only grows. */
-static int write_plan(const struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes, uint64_t offset)
+static int write_plan(const struct HYD_board *board, const struct pmi_adapt_plan *plan,
+                      size_t bytes, uint64_t offset)
 {
     struct sigaction usual = HYD_file_size_fails();
     int error = 0;
 
     for (size_t done = 0; done < bytes && !error;) {
-        ssize_t n = pwrite(board->fd, (const char *) plan + done, bytes - done, (off_t) (offset + done));
+        ssize_t n =
+            pwrite(board->fd, (const char *) plan + done, bytes - done, (off_t) (offset + done));
         if (n < 0 && errno != EINTR)
             error = errno;
         if (n > 0)
@@ -181,8 +190,8 @@ int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan,
     struct pmi_adapt_control *control = board->control;
     const uint32_t last = control->plan_serial, serial = last == UINT32_MAX ? 1 : last + 1;
 
-    /* A process that is about to read an earlier plan, one that was withdrawn, sees that there is another, or is
-     * seen here. */
+    /* A process that is about to read an earlier plan, one that was withdrawn, sees that there is
+     * another, or is seen here. */
     __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&control->plan_serial, serial, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -297,7 +306,8 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
 
 struct pmi_adapt_request_ends *HYD_board_request_ends(struct HYD_board *board, int slot)
 {
-    return (struct pmi_adapt_request_ends *) ((char *) board->control + board->control->requests_offset) + slot;
+    return (struct pmi_adapt_request_ends *) ((char *) board->control +
+                                              board->control->requests_offset) + slot;
 }
 
 struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot)
@@ -335,7 +345,8 @@ void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
 
 int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation)
 {
-    const uint64_t *creations = (const uint64_t *) ((const char *) board->control + board->control->creations_offset) +
+    const uint64_t *creations =
+        (const uint64_t *) ((const char *) board->control + board->control->creations_offset) +
         (size_t) slot * PMI_SET_CREATIONS_MAX;
 
     for (int i = 0; i < PMI_SET_CREATIONS_MAX; i++) {
@@ -345,7 +356,8 @@ int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation)
     return 0;
 }
 
-int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes)
+int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer,
+                     size_t bytes)
 {
     struct pmi_adapt_answer *areas =
         (struct pmi_adapt_answer *) ((char *) board->control + board->control->answers_offset) +

@@ -1,8 +1,9 @@
 /*
- * The adapt board: memory that one proxy shares with the processes it started.  pmi_adapt.h has the layout and the
- * protocol; this file is the proxy's side of them.  The proxy is the only writer of the control words; a slot is
- * written by its process alone, and shows after the end of the process how far it came.  Owner: one struct HYD_board
- * per hydra_pmi_proxy, used from its event loop only. No function blocks.  Protocol clauses P1, P3, P4, P7, C7.
+ * The adapt board: memory that one proxy shares with the processes it started.  pmi_adapt.h has the
+ * layout and the protocol; this file is the proxy's side of them.  The proxy is the only writer of
+ * the control words; a slot is written by its process alone, and shows after the end of the process
+ * how far it came.  Owner: one struct HYD_board per hydra_pmi_proxy, used from its event loop only.
+ * No function blocks.  Protocol clauses P1, P3, P4, P7, C7.
  */
 
 #ifndef BOARD_H_INCLUDED
@@ -28,12 +29,13 @@ struct HYD_board {
 int HYD_board_create(struct HYD_board *board, const char *group, int slots);
 void HYD_board_destroy(struct HYD_board *board);
 
-/* Puts the plan, which holds (pmi_adapt_plan.h), on the board; `participants` of the local processes take part in it.
- * Plans that processes still read stay as they are.  0 or errno. */
+/* Puts the plan, which holds (pmi_adapt_plan.h), on the board; `participants` of the local
+ * processes take part in it.  Plans that processes still read stay as they are.  0 or errno. */
 int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
                     uint32_t participants);
-/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw.  It is `margin` probes above
- * the greatest count; 0: as many as the fastest process makes in 2 ms at its rate since the plan was stored, 1 to
+/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw.  It is `margin`
+ * probes above the greatest count; 0: as many as the fastest process makes in 2 ms at its rate
+ * since the plan was stored, 1 to
  * 8. */
 uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin);
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target);
@@ -55,18 +57,19 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
 /* The ends of the size requests of this slot's process (pmi_adapt_request.h). */
 struct pmi_adapt_request_ends;
 struct pmi_adapt_request_ends *HYD_board_request_ends(struct HYD_board *board, int slot);
-/* The counts of this slot's process of calls for broadcasts of process sets: PMI_SET_BCASTS_MAX slots
- * (pmi_adapt_set.h). */
+/* The counts of this slot's process of calls for broadcasts of process sets: PMI_SET_BCASTS_MAX
+ * slots (pmi_adapt_set.h). */
 struct pmi_adapt_bcast;
 struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot);
 /* Whether this slot's process is making the communicator of this number. */
 int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation);
 /* Puts the answer to this call on the board; 0: there is no space. */
-int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes);
+int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer,
+                     size_t bytes);
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
 void HYD_board_answered(struct HYD_board *board, int slot);
-/* The change through process sets that somebody can be notified of, 0: none; what was notified of sets is to be
- * removed. */
+/* The change through process sets that somebody can be notified of, 0: none; what was notified of
+ * sets is to be removed. */
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
 void HYD_board_set_by_sets(struct HYD_board *board);
 void HYD_board_invalidate(struct HYD_board *board);

@@ -26,7 +26,8 @@ struct litmus_process {
     void (*commit)(void);
 };
 
-extern const struct litmus_process litmus_process_0, litmus_process_1, litmus_process_2, litmus_process_3;
+extern const struct litmus_process litmus_process_0, litmus_process_1, litmus_process_2,
+    litmus_process_3;
 
 /* By the test: a plan as a process has read it, and a line that it sends to the daemon. */
 void litmus_plan_read(const struct pmi_adapt_plan *plan);

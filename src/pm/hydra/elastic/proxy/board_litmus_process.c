@@ -187,7 +187,8 @@ static uint64_t count(void)
     return MPIR_Adapt.count;
 }
 
-/* As in MPIR_Comm_adapt_commit_impl, in its order.  The line saves the daemon of this test looking at the count. */
+/* As in MPIR_Comm_adapt_commit_impl, in its order.  The line saves the daemon of this test looking
+ * at the count. */
 static void commit(void)
 {
     unsigned epoch = MPIR_Adapt.epoch + 1;

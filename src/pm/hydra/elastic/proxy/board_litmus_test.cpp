@@ -1,9 +1,9 @@
 // The adapt board with the real code of both sides, board.c of the daemon and src/mpi/adapt of the
-// processes, which are threads here: two boards of two processes each, that probe as fast as they can
-// while the proxy writes, freezes, withdraws, agrees and releases.  It must hold that all processes are notified at
-// the same probe, the agreed one; none is notified of a withdrawn change; a plan stays as it is while a process reads
-// it, also when it is withdrawn and others come.  fake/litmus_steps.h makes rare orders common.  Also runs under the
-// thread sanitizer.
+// processes, which are threads here: two boards of two processes each, that probe as fast as they
+// can while the proxy writes, freezes, withdraws, agrees and releases.  It must hold that all
+// processes are notified at the same probe, the agreed one; none is notified of a withdrawn change;
+// a plan stays as it is while a process reads it, also when it is withdrawn and others come.
+// fake/litmus_steps.h makes rare orders common.  Also runs under the thread sanitizer.
 
 #include "board_litmus.h"
 
@@ -24,10 +24,12 @@ namespace {
 
 constexpr int PROCESSES = LITMUS_PROCESSES, BOARDS = 2, SLOTS = PROCESSES / BOARDS;
 constexpr unsigned DEADLINE_S = 1800;
-constexpr int PLAN_NUMBERS = 3000; // of 8 bytes: more than a page, so that reading one takes a while
+// of 8 bytes: more than a page, so that reading one takes a while
+constexpr int PLAN_NUMBERS = 3000;
 
 const std::array<const litmus_process *, PROCESSES> process = {&litmus_process_0, &litmus_process_1,
-                                                               &litmus_process_2, &litmus_process_3};
+                                                               &litmus_process_2,
+                                                               &litmus_process_3};
 
 // State shared by the threads and the proxy's thread.
 struct {
@@ -209,7 +211,8 @@ TEST(BoardLitmus, all_are_notified_at_the_agreed_probe)
         thread.join();
     alarm(0);
     EXPECT_EQ(shared.notified, PROCESSES * int(epochs));
-    EXPECT_EQ(shared.wrong_probe, 0) << "of so many were notified at another probe than the agreed one";
+    EXPECT_EQ(shared.wrong_probe, 0)
+        << "of so many were notified at another probe than the agreed one";
     EXPECT_EQ(shared.not_agreed, 0) << "were notified of what nobody agreed on";
     EXPECT_EQ(shared.torn_plan, 0) << "plans changed while they were read";
     EXPECT_GT(shared.plans_read, 0);

@@ -62,7 +62,8 @@ static int first_of(const struct pmi_adapt_plan *plan)
 
     while (k < n && (m[k].flags & PMI_ADAPT_MEMBER_LEAVING))
         k++;
-    return k < n && m[k].uid >= HYD_agent.join.first_uid ? (int) (m[k].uid - HYD_agent.join.first_uid) : -1;
+    return k < n &&
+        m[k].uid >= HYD_agent.join.first_uid ? (int) (m[k].uid - HYD_agent.join.first_uid) : -1;
 }
 
 static HYD_status on_plan(const struct command *c)
@@ -74,7 +75,8 @@ static HYD_status on_plan(const struct command *c)
     int participants = count_participants(plan, c->message->bytes);
     HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
     HYD_stdin_planned(first_of(plan));
-    int error = HYD_board_assign(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
+    int error =
+        HYD_board_assign(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
     if (error)
         status = report_unable(c->message->epoch, error);
 
@@ -175,7 +177,8 @@ static HYD_status on_counts(const struct command *c)
 
     status = HYD_committed_poll();
     HYDU_ERR_POP(status, "unable to notify mpiexec that the processes have committed\n");
-    HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts), status);
+    HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts),
+                        status);
     /* Ended processes count too: their progress decides what their end means. */
     for (int i = 0; i < HYD_agent_process_count(); i++) {
         counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
@@ -198,7 +201,8 @@ static HYD_status on_counts(const struct command *c)
 
 static HYD_status on_performance(const struct command *c)
 {
-    return HYD_performance_report(&HYD_agent.board, c->message->epoch, c->payload, c->message->bytes);
+    return HYD_performance_report(&HYD_agent.board, c->message->epoch, c->payload,
+                                  c->message->bytes);
 }
 
 static HYD_status on_size_request_ended(const struct command *c)
@@ -296,8 +300,9 @@ static HYD_status on_sync(const struct command *c)
     uint32_t uid;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(number) + sizeof(uid), HYD_INTERNAL_ERROR,
-                        "adaptation command %u has a wrong length\n", c->message->kind);
+    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(number) + sizeof(uid),
+                        HYD_INTERNAL_ERROR, "adaptation command %u has a wrong length\n",
+                        c->message->kind);
     memcpy(&number, c->payload, sizeof(number));
     memcpy(&uid, c->payload + sizeof(number), sizeof(uid));
     status = HYD_sets_sync(uid);
@@ -316,8 +321,10 @@ static HYD_status on_comes(const struct command *c)
     uint32_t uid;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(number) + sizeof(creation) + sizeof(uid),
-                        HYD_INTERNAL_ERROR, "adaptation command %u has a wrong length\n", c->message->kind);
+    HYDU_ERR_CHKANDJUMP(status,
+                        c->message->bytes != sizeof(number) + sizeof(creation) + sizeof(uid),
+                        HYD_INTERNAL_ERROR, "adaptation command %u has a wrong length\n",
+                        c->message->kind);
     memcpy(&number, c->payload, sizeof(number));
     memcpy(&creation, c->payload + sizeof(number), sizeof(creation));
     memcpy(&uid, c->payload + sizeof(number) + sizeof(creation), sizeof(uid));
@@ -366,9 +373,11 @@ HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const c
     const struct command command = { message, payload, answer };
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, HYD_agent.board.fd < 0, HYD_INTERNAL_ERROR, "this proxy has no board\n");
-    HYDU_ERR_CHKANDJUMP(status, message->kind >= sizeof(handlers) / sizeof(*handlers) || !handlers[message->kind],
-                        HYD_INTERNAL_ERROR, "unknown adaptation command %u\n", message->kind);
+    HYDU_ERR_CHKANDJUMP(status, HYD_agent.board.fd < 0, HYD_INTERNAL_ERROR,
+                        "this proxy has no board\n");
+    HYDU_ERR_CHKANDJUMP(status, message->kind >= sizeof(handlers) / sizeof(*handlers) ||
+                        !handlers[message->kind], HYD_INTERNAL_ERROR,
+                        "unknown adaptation command %u\n", message->kind);
     if (has_epoch(message->kind))
         HYD_agent.epoch = message->epoch;
     status = handlers[message->kind] (&command);

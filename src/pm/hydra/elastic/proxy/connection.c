@@ -1,9 +1,9 @@
 /*
  * See connection.h.
  *
- * Hydra's event loop of daemons cannot bear that a callback takes another descriptor than its own out
- * of it.  Hence a connection's descriptor stays registered for input while it lives, a duplicate is
- * registered for output while the queue waits, and both go in their own callbacks.
+ * Hydra's event loop of daemons cannot bear that a callback takes another descriptor than its own
+ * out of it.  Hence a connection's descriptor stays registered for input while it lives, a
+ * duplicate is registered for output while the queue waits, and both go in their own callbacks.
  */
 
 #include "hydra.h"
@@ -39,7 +39,7 @@ static char key[HYD_RELAY_KEY_BYTES];
 static int listen_fd = -1;
 static struct HYD_connection *connections = NULL;
 
-/* ---- output ------------------------------------------------------------------------------------ */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 void HYD_connection_break(struct HYD_connection *c)
 {
@@ -113,7 +113,7 @@ static HYD_status send_copy(struct HYD_connection *c, const void *bytes, size_t 
     return HYD_connection_send(c);
 }
 
-/* ---- connections made --------------------------------------------------------------------------- */
+/* ---- connections made ------------------------------------------------------------------------ */
 
 static HYD_status input_cb(int fd, HYD_event_t events, void *userp);
 
@@ -198,7 +198,8 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
     goto fn_exit;
 }
 
-/* Other worlds have other trees: connections that were made for previous ones are closed at last. */
+/* Other worlds have other trees: connections that were made for previous ones are closed at
+ * last. */
 static void limit_ours(void)
 {
     struct HYD_connection *oldest = NULL;
@@ -239,7 +240,7 @@ struct HYD_connection *HYD_connection_to(uint32_t address, uint16_t port)
     return send_copy(c, key, sizeof(key)) == HYD_SUCCESS ? c : NULL;
 }
 
-/* ---- input ------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 /* Bytes of the message that begins in c->in, as far as is known yet; 0: it cannot be one. */
 static size_t message_bytes(const struct HYD_connection *c)
@@ -255,8 +256,10 @@ static size_t message_bytes(const struct HYD_connection *c)
         memcpy(&answer, c->in, sizeof(answer));
         memcpy(&reports, c->in, sizeof(reports));
         if (reports.id == 0)
-            return reports.bytes <= HYD_ADAPT_BODY_MAX ? sizeof(reports) + (size_t) reports.bytes : 0;
-        return HYD_relay_answer_holds(&answer, HYD_RELAY_TARGETS_MAX) ? HYD_relay_answer_bytes(&answer) : 0;
+            return reports.bytes <=
+                HYD_ADAPT_BODY_MAX ? sizeof(reports) + (size_t) reports.bytes : 0;
+        return HYD_relay_answer_holds(&answer,
+                                      HYD_RELAY_TARGETS_MAX) ? HYD_relay_answer_bytes(&answer) : 0;
     }
     if (!c->greeted)
         return sizeof(key);
@@ -323,7 +326,8 @@ static HYD_status input_cb(int fd, HYD_event_t events, void *userp)
             c->capacity = grown ? whole : c->capacity;
             c->in = grown ? grown : c->in;
         }
-        ssize_t n = whole && whole <= c->capacity ? recv(fd, c->in + c->used, whole - c->used, MSG_DONTWAIT) : 0;
+        ssize_t n = whole &&
+            whole <= c->capacity ? recv(fd, c->in + c->used, whole - c->used, MSG_DONTWAIT) : 0;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)

@@ -1,7 +1,8 @@
 /*
- * Connections between node daemons, for the tree of wire/tree.h: who made one sends relays on it and gets answers, who
- * accepted it the other way round, after the key has come.  Whole messages go to relay.h.  Single-threaded, nothing
- * blocks: what a connection does not take at once waits in its queue.
+ * Connections between node daemons, for the tree of wire/tree.h: who made one sends relays on it
+ * and gets answers, who accepted it the other way round, after the key has come.  Whole messages go
+ * to relay.h.  Single-threaded, nothing blocks: what a connection does not take at once waits in
+ * its queue.
  */
 
 #ifndef PROXY_CONNECTION_H_INCLUDED

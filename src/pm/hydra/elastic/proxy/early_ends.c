@@ -1,9 +1,10 @@
 /*
- * Processes of the launch that end before MPI_Init, or without MPI_Finalize: others wait for ever in a barrier of PMI
- * that such a process has not entered (exits.h).  MPI_Init has several.  Of the processes of MPI_Comm_spawn this file
- * has those that had begun; spawned.c has the others.
+ * Processes of the launch that end before MPI_Init, or without MPI_Finalize: others wait for ever
+ * in a barrier of PMI that such a process has not entered (exits.h).  MPI_Init has several.  Of the
+ * processes of MPI_Comm_spawn this file has those that had begun; spawned.c has the others.
  *
- * State: the first of them, and whether others wait; owned by early_ends.c, used from the event loop only.
+ * State: the first of them, and whether others wait; owned by early_ends.c, used from the event
+ * loop only.
  */
 
 #include "state.h"
@@ -25,7 +26,8 @@ static struct HYD_launch_end missed_end;
 static int others_wait = 0;     /* a process is in a barrier that it has not entered */
 static int *entered = NULL;     /* how many barriers each process has; NULL: none */
 static int barriers_over = 0;
-static int reported_sets = 0;   /* mpiexec knows that a process which was in a barrier uses sessions */
+/* mpiexec knows that a process which was in a barrier uses sessions */
+static int reported_sets = 0;
 
 /* The first process of MPI_Comm_spawn that has ended in use; -1: none. */
 static struct {
@@ -77,10 +79,12 @@ static void miss(int process_id, int begun, int wait_status, int connection)
 
 #define GROUP_POLL_MS 500
 
-/* With -pmi-port a process, or a child of its, connects when it begins; the child is in its process group. */
+/* With -pmi-port a process, or a child of its, connects when it begins; the child is in its process
+ * group. */
 static int may_connect(int process_id)
 {
-    return HYD_agent.processes[process_id].leader > 0 && HYD_end_group_lives(HYD_agent.processes[process_id].leader);
+    return HYD_agent.processes[process_id].leader > 0 &&
+        HYD_end_group_lives(HYD_agent.processes[process_id].leader);
 }
 
 static int is_unused(int process_id)
@@ -92,17 +96,19 @@ static int is_unused(int process_id)
         (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
 }
 
-/* All that it has sent has been read.  In MPI_Init others wait for it, also in shared memory.  Later it will not enter
- * the next barrier: the last one that it entered is over, so that a barrier in which others wait is another one.  With
- * auto-cleanup the job ends for it in any case; with sessions nobody waits for it. */
+/* All that it has sent has been read.  In MPI_Init others wait for it, also in shared memory.
+ * Later it will not enter the next barrier: the last one that it entered is over, so that a barrier
+ * in which others wait is another one.  With auto-cleanup the job ends for it in any case; with
+ * sessions nobody waits for it. */
 static int ended_in_use(int process_id)
 {
-    const struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
+    const struct HYD_agent_process *p =
+        HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
     const int in_init = p && is_in_init(process_id);
 
     return p && p->broke && p->begun && (in_init || barriers_of(process_id) <= barriers_over) &&
-        !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given && !HYD_tasks_are_world() &&
-        !HYD_sets_connected(process_id);
+        !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given && !HYD_tasks_are_world()
+        && !HYD_sets_connected(process_id);
 }
 
 static void check_spawned(void)
@@ -134,8 +140,10 @@ void HYD_exits_check_early(int process_id)
 {
     const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
 
-    if (missed >= 0 || HYD_exits_kills() || !p->ended || (!is_unused(process_id) && !ended_in_use(process_id)) ||
-        (WIFSIGNALED(p->wait_status) && HYD_pmcd_pmip.user_global.auto_cleanup))
+    if (missed >= 0 || HYD_exits_kills() || !p->ended ||
+        (!is_unused(process_id) && !ended_in_use(process_id)) || (WIFSIGNALED(p->wait_status) &&
+                                                                  HYD_pmcd_pmip.user_global.
+                                                                  auto_cleanup))
         return;
     if (may_connect(process_id)) {
         HYD_loop_call(check_again, GROUP_POLL_MS);
@@ -162,10 +170,13 @@ void HYD_exits_closed(int process_id)
         HYD_exits_wake_at_end(process_id);
 }
 
-/* The end of its connection, which may not have been read yet; one that was used may be closed here, too. */
+/* The end of its connection, which may not have been read yet; one that was used may be closed
+ * here, too. */
 void HYD_exits_read_connection(int process_id)
 {
-    int fd = HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] ? -1 : HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    int fd =
+        HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] ? -1 : HYD_pmcd_pmip.downstream.
+        pmi_fd[process_id];
     struct pollfd there = {.fd = fd,.events = POLLIN };
     HYD_status status = HYD_SUCCESS;
 

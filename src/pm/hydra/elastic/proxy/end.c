@@ -30,7 +30,7 @@ void HYD_pmcd_pmip_adapt_kill(pid_t pid, pid_t group, int signum)
         killpg(group, signum);
 }
 
-/* ---- what the kernel knows about a process ------------------------------------------------------ */
+/* ---- what the kernel knows about a process --------------------------------------------------- */
 
 struct process_status {
     char state;                 /* of the first thread: R, S, D, T, ... */
@@ -47,7 +47,8 @@ static int lives(int process_id)
     siginfo_t info = {.si_pid = 0 };
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
 
-    return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+    return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == 0;
 }
 
 static int read_text(const char *path, char *text, size_t bytes)
@@ -61,7 +62,8 @@ static int read_text(const char *path, char *text, size_t bytes)
     return n > 0;
 }
 
-/* State, process group and processor time: fields 3, 5, 14 and 15; the name before them may hold anything. */
+/* State, process group and processor time: fields 3, 5, 14 and 15; the name before them may hold
+ * anything. */
 static int read_stat(const char *folder, char *state, int *group, uint64_t *used)
 {
     char path[64], text[1024];
@@ -69,8 +71,9 @@ static int read_stat(const char *folder, char *state, int *group, uint64_t *used
 
     MPL_snprintf(path, sizeof(path), "%s/stat", folder);
     const char *rest = read_text(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
-    if (!rest || sscanf(rest + 1, " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, group, &user,
-                        &system) != 4)
+    if (!rest ||
+        sscanf(rest + 1, " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, group, &user,
+               &system) != 4)
         return 0;
     *used = user + system;
     return 1;
@@ -82,10 +85,12 @@ static int is_living_member(const char *folder, pid_t leader)
     int group;
     uint64_t used;
 
-    return read_stat(folder, &state, &group, &used) && group == (int) leader && state != 'Z' && state != 'X';
+    return read_stat(folder, &state, &group, &used) && group == (int) leader && state != 'Z' &&
+        state != 'X';
 }
 
-/* killpg() alone also finds processes that have ended and that nobody waits for, as in some containers. */
+/* killpg() alone also finds processes that have ended and that nobody waits for, as in some
+ * containers. */
 int HYD_end_group_lives(pid_t leader)
 {
     char folder[32];
@@ -130,7 +135,8 @@ static int some_thread_is_busy(const char *folder)
     DIR *dir = opendir(path);
     for (struct dirent * e; dir && (e = readdir(dir));) {
         MPL_snprintf(thread, sizeof(thread), "%s/%.16s", path, e->d_name);
-        busy |= e->d_name[0] != '.' && read_stat(thread, &state, &group, &used) && (state == 'R' || state == 'D');
+        busy |= e->d_name[0] != '.' && read_stat(thread, &state, &group, &used) &&
+            (state == 'R' || state == 'D');
     }
     if (dir)
         closedir(dir);
@@ -152,13 +158,14 @@ static int read_status(pid_t pid, struct process_status *process_status)
         number_after(text, "TracerPid:", 10) != 0 || number_after(text, "CoreDumping:", 10) != 0;
     process_status->threads = (int) number_after(text, "Threads:", 10);
     process_status->blocks = (number_after(text, "SigBlk:", 16) & bit) != 0;
-    process_status->catches = ((number_after(text, "SigCgt:", 16) | number_after(text, "SigIgn:", 16)) & bit) != 0;
+    process_status->catches =
+        ((number_after(text, "SigCgt:", 16) | number_after(text, "SigIgn:", 16)) & bit) != 0;
     process_status->busy = some_thread_is_busy(folder);
     process_status->in_futex = waits_in_futex(folder);
     return 1;
 }
 
-/* ---- what that means ---------------------------------------------------------------------------- */
+/* ---- what that means ------------------------------------------------------------------------- */
 
 /* It would have ended: it was just being made when the signal came, or it is stopped. */
 static int was_not_reached(const struct process_status *process_status)
@@ -170,10 +177,12 @@ static int is_stuck(int process_id, const struct process_status *process_status)
 {
     uint64_t few = (uint64_t) sysconf(_SC_CLK_TCK) * STUCK_S * STUCK_TICKS_PERMILLE / 1000;
 
-    /* An interactive program goes on after an interrupt, and may wait in its first thread for others. */
+    /* An interactive program goes on after an interrupt, and may wait in its first thread for
+     * others. */
     if (signal_sent == SIGINT && process_status->threads > 1)
         return 0;
-    return process_status->in_futex && !process_status->busy && process_status->ticks - ticks[process_id] <= few;
+    return process_status->in_futex && !process_status->busy &&
+        process_status->ticks - ticks[process_id] <= few;
 }
 
 static void end_process(int process_id, const char *why)
@@ -221,7 +230,8 @@ static HYD_status every_second(void)
 {
     HYD_loop_call(every_second, 1000);
     signal_s++;
-    for (int i = 0; HYD_pmcd_pmip.downstream.pid && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
+    for (int i = 0; HYD_pmcd_pmip.downstream.pid && i < HYD_pmcd_pmip.local.proxy_process_count;
+         i++)
         judge(i);
     return HYD_SUCCESS;
 }

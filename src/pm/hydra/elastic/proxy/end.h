@@ -1,14 +1,15 @@
 /*
- * Ends processes in bounded time after a signal.  mpiexec forwards SIGTERM, SIGINT and SIGQUIT; a second later the
- * proxy searches for processes that the signal has not reached, and from five seconds on for those that will never
- * end:
- *   - A handler may hang: libinfinipath, which libfabric loads, calls exit() in its own, and waits for a
- *     lock that the interrupted function holds.  A process that is idle and waits in a futex is killed.
+ * Ends processes in bounded time after a signal.  mpiexec forwards SIGTERM, SIGINT and SIGQUIT; a
+ * second later the proxy searches for processes that the signal has not reached, and from five
+ * seconds on for those that will never end:
+ *   - A handler may hang: libinfinipath, which libfabric loads, calls exit() in its own, and waits
+ *     for a lock that the interrupted function holds.  A process that is idle and waits in a futex
+ *     is killed.
  *   - Adaptive processes are killed when the time that mpiexec gives them is over (--end-after).
- *   - Others have a handler of their own and work to do, for example a checkpoint to write: they end
- *     when they are ready, as under stock Hydra.
- * A process that is being debugged, or writes a core file, is not killed.  A killed process ends the job, by the
- * rules of stock Hydra.
+ *   - Others have a handler of their own and work to do, for example a checkpoint to write: they
+ *     end when they are ready, as under stock Hydra.
+ * A process that is being debugged, or writes a core file, is not killed.  A killed process ends
+ * the job, by the rules of stock Hydra.
  *
  * State: which signal, and since when; used from the event loop only, no function blocks.
  */
@@ -23,7 +24,8 @@ HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv);
 /* mpiexec has sent a signal, which is about to be passed on. */
 void HYD_pmcd_pmip_end_signalled(int signum);
 
-/* Sends a signal to all processes of the group of a process; to this one alone if it has not left our group yet. */
+/* Sends a signal to all processes of the group of a process; to this one alone if it has not left
+ * our group yet. */
 void HYD_pmcd_pmip_adapt_kill(pid_t pid, pid_t group, int signum);
 
 /* Whether a process of this process group lives. */

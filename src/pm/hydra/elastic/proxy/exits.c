@@ -23,11 +23,11 @@ static int cause = -1;        /* process for whose end we kill the others */
 static int killing = 0;         /* all processes have been killed, or are in a moment */
 static int may_be_let_go = 0;   /* by a change through process sets */
 
-/* ---- watching ---------------------------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
-/* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we are
- * called again; it is closed only in the round after, because that loop decides whether all is over
- * before it waits for a process, and then needs one more event to decide again. */
+/* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we
+ * are called again; it is closed only in the round after, because that loop decides whether all is
+ * over before it waits for a process, and then needs one more event to decide again. */
 static HYD_status close_at_end(const struct HYD_agent_process *p, int *fd)
 {
     const int closed = *fd;
@@ -72,7 +72,7 @@ HYD_status HYD_exits_watch(void)
     goto fn_exit;
 }
 
-/* ---- waking the main loop ------------------------------------------------------------------------ */
+/* ---- waking the main loop -------------------------------------------------------------------- */
 
 #define POLL_MS 100             /* where the kernel does not wake it */
 
@@ -97,7 +97,8 @@ void HYD_exits_wake_at_end(int process_id)
         return;
     int fd = p ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
     if (fd >= 0 && HYDU_sock_cloexec(fd) == HYD_SUCCESS &&
-        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, (void *) (size_t) process_id, wake_cb) == HYD_SUCCESS) {
+        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, (void *) (size_t) process_id,
+                             wake_cb) == HYD_SUCCESS) {
         p->wake_fd = fd;
         return;
     }
@@ -106,9 +107,10 @@ void HYD_exits_wake_at_end(int process_id)
     HYD_loop_call(nothing, POLL_MS);
 }
 
-/* ---- processes that leave ------------------------------------------------------------------------ */
+/* ---- processes that leave -------------------------------------------------------------------- */
 
-/* mpiexec ends the job for a process that was killed by a signal: this one exited, as in a shell. */
+/* mpiexec ends the job for a process that was killed by a signal: this one exited, as in a
+ * shell. */
 static void soften_exit_status(int process_id)
 {
     int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
@@ -181,7 +183,8 @@ int HYD_exits_query(int process_id)
 {
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
 
-    if (!HYD_agent.processes || !may_be_let_go || killing || !HYD_pmcd_pmip.user_global.auto_cleanup)
+    if (!HYD_agent.processes || !may_be_let_go || killing ||
+        !HYD_pmcd_pmip.user_global.auto_cleanup)
         return 0;
     if (HYD_agent.processes[process_id].undecided)
         return 1;
@@ -196,7 +199,7 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
         (HYD_agent.processes[process_id].let_go || HYD_agent.processes[process_id].undecided);
 }
 
-/* ---- ends --------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* As stock wants it, in whatever order processes are waited for: the exit status of the job is that
  * of the process that broke off, an error at least, and not that of those we killed for it. */
@@ -218,7 +221,8 @@ int HYD_pmcd_pmip_adapt_status(int wait_status)
 
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id)
 {
-    return HYD_agent.join.given || (HYD_agent.processes && HYD_agent.processes[process_id].adaptive);
+    return HYD_agent.join.given || (HYD_agent.processes &&
+                                    HYD_agent.processes[process_id].adaptive);
 }
 
 void HYD_pmcd_pmip_adapt_failed(int process_id)
@@ -231,7 +235,8 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     if (HYD_agent.processes[process_id].ended)
         HYD_exits_check_early(process_id);
     else if (!HYD_pmcd_pmip.user_global.auto_cleanup)
-        HYD_exits_wake_at_end(process_id);      /* its connection closes before it can be waited for */
+        /* its connection closes before it can be waited for */
+        HYD_exits_wake_at_end(process_id);
     (void) HYD_committed_poll();
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
     if (cause < 0 && !killing)
@@ -264,7 +269,8 @@ static int runs(int process_id)
     siginfo_t info = {.si_pid = 0 };
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
 
-    return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+    return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == 0;
 }
 
 /* After a signal that is passed on in stock's way, the proxy does not report how processes end. */
@@ -277,12 +283,13 @@ int HYD_pmcd_pmip_adapt_signalled(int signum)
     HYD_tasks_signalled(signum);
     for (int i = 0; suspends && HYD_pmcd_pmip.downstream.pid && i < HYD_agent_process_count(); i++)
         if (runs(i))
-            HYD_pmcd_pmip_adapt_kill(HYD_pmcd_pmip.downstream.pid[i], getpgid(HYD_pmcd_pmip.downstream.pid[i]), signum);
+            HYD_pmcd_pmip_adapt_kill(HYD_pmcd_pmip.downstream.pid[i],
+                                     getpgid(HYD_pmcd_pmip.downstream.pid[i]), signum);
     return suspends;
 }
 
-/* All output is closed.  Stock then waits for the ends of processes and for nothing else: no signal of mpiexec is
- * passed on, and no process is answered. */
+/* All output is closed.  Stock then waits for the ends of processes and for nothing else: no signal
+ * of mpiexec is passed on, and no process is answered. */
 int HYD_pmcd_pmip_adapt_busy(void)
 {
     int spawned = HYD_spawned_busy(), busy = spawned || HYD_tasks_live();
@@ -292,7 +299,8 @@ int HYD_pmcd_pmip_adapt_busy(void)
         if (p->undecided && !killing)
             busy = 1;
         /* how it ended decides whether we stay: the main loop waits for it first */
-        if (!p->ended && p->watch_fd >= 0 && (HYD_board_in_window(&HYD_agent.board) || HYD_sets_connected(i)))
+        if (!p->ended && p->watch_fd >= 0 &&
+            (HYD_board_in_window(&HYD_agent.board) || HYD_sets_connected(i)))
             busy = 1;
     }
     for (int i = 0; i < HYD_agent_process_count(); i++)
@@ -316,9 +324,11 @@ static void report_exit(int process_id, int wait_status)
 {
     unsigned char payload[REPORT_EXITED_BYTES];
 
-    HYD_write_exited(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id], (uint32_t) wait_status);
+    HYD_write_exited(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+                     (uint32_t) wait_status);
     HYD_agent.processes[process_id].reported = 1;
-    /* If mpiexec has failed, the main loop finds out by itself.  An end that is an error must not wait. */
+    /* If mpiexec has failed, the main loop finds out by itself.  An end that is an error must not
+     * wait. */
     HYD_upward_repeat();
     HYD_reports_gather(REPORT_EXITED, HYD_agent.epoch, payload, sizeof(payload));
     if (wait_status != 0)
@@ -334,14 +344,15 @@ void HYD_exits_report_earlier(void)
     }
 }
 
-/* SF3: a process that has used sets has exited, and is neither parked nor was let go.  That its connection is closed
- * may be seen later, or never: a child may have it. */
+/* SF3: a process that has used sets has exited, and is neither parked nor was let go.  That its
+ * connection is closed may be seen later, or never: a child may have it. */
 static int has_broken_off(int process_id)
 {
     const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
 
-    return WIFEXITED(p->wait_status) && !p->adaptive && !killing && HYD_pmcd_pmip.user_global.auto_cleanup &&
-        HYD_sets_connected(process_id) && HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] &&
+    return WIFEXITED(p->wait_status) && !p->adaptive && !killing &&
+        HYD_pmcd_pmip.user_global.auto_cleanup && HYD_sets_connected(process_id) &&
+        HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] &&
         !HYD_pmcd_pmip_adapt_is_let_go(process_id);
 }
 
@@ -392,7 +403,8 @@ static void note_exit(int process_id, int wait_status)
     if (!watched)
         return;
 
-    /* The process that failed is named before those that we killed for it, in whatever order they are waited for. */
+    /* The process that failed is named before those that we killed for it, in whatever order they
+     * are waited for. */
     if (cause >= 0 && process_id != cause && !HYD_agent.processes[cause].ended) {
         p->held = 1;
         return;

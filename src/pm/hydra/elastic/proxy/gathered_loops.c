@@ -53,7 +53,8 @@ int HYD_gathered_loops_add(uint32_t group, uint32_t sample, const void *bytes, s
 static struct HYD_relay_entry entry_of(const struct gathered *g)
 {
     return (struct HYD_relay_entry) {
-        .message = {.kind = REPORT_LOOPS,.epoch = g->sample,.bytes = sizeof(g->group) + loop_set_bytes(&g->set)}
+        .message = {.kind = REPORT_LOOPS,.epoch = g->sample,
+                    .bytes = sizeof(g->group) + loop_set_bytes(&g->set)}
     };
 }
 

@@ -1,6 +1,6 @@
 /*
- * Messages of mpiexec: each goes to who handles it (wire/kinds.h).  Messages other than those between mpiexec and the
- * proxy themselves are commands of the step manager.
+ * Messages of mpiexec: each goes to who handles it (wire/kinds.h).  Messages other than those
+ * between mpiexec and the proxy themselves are commands of the step manager.
  */
 
 #include "state.h"
@@ -35,7 +35,8 @@ static HYD_status on_output_space(const char *payload, size_t bytes)
     uint64_t capacity;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(capacity), HYD_INTERNAL_ERROR, "malformed room for output\n");
+    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(capacity), HYD_INTERNAL_ERROR,
+                        "malformed room for output\n");
     memcpy(&capacity, payload, sizeof(capacity));
     HYD_pmcd_pmip_adapt_output_space(capacity);
 
@@ -64,11 +65,12 @@ HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char
 
 struct HYD_relay_origin HYD_upward_origin(void)
 {
-    return (struct HYD_relay_origin) {(uint32_t) HYD_pmcd_pmip.local.pgid, (uint32_t) HYD_pmcd_pmip.local.id};
+    return (struct HYD_relay_origin) { (uint32_t) HYD_pmcd_pmip.local.pgid,
+            (uint32_t) HYD_pmcd_pmip.local.id };
 }
 
-HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t epoch, uint32_t sequence, const void *payload,
-                                 size_t bytes)
+HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t epoch, uint32_t sequence,
+                                 const void *payload, size_t bytes)
 {
     return HYD_reports_send(kind, epoch, sequence, payload, bytes);
 }
@@ -100,8 +102,9 @@ HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
     int count, closed;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX,
-                        HYD_INTERNAL_ERROR, "adaptation message of %d bytes\n", hdr->buflen);
+    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message) ||
+                        hdr->buflen > HYD_ADAPT_BODY_MAX, HYD_INTERNAL_ERROR,
+                        "adaptation message of %d bytes\n", hdr->buflen);
     HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
     status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to read an adaptation message\n");

@@ -152,10 +152,11 @@ void HYD_pmcd_pmip_adapt_output(int bytes)
         sent += (uint64_t) bytes;
 }
 
-/* ---- end ------------------------------------------------------------------------------------------ */
+/* ---- end ------------------------------------------------------------------------------------- */
 
-/* A connection that is closed while something is unread is reset, and what the kernel has not sent yet is dropped.
- * mpiexec reports space as long as the reader of its output takes some, until it has read the exit status. */
+/* A connection that is closed while something is unread is reset, and what the kernel has not sent
+ * yet is dropped. mpiexec reports space as long as the reader of its output takes some, until it
+ * has read the exit status. */
 static void wait_until_mpiexec_closes(void)
 {
     struct pollfd connection = {.fd = control(),.events = POLLIN };

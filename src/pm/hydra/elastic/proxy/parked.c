@@ -1,6 +1,6 @@
 /*
- * Processes that have finished with MPI and keep their connection, because a session may be opened later: the end of
- * such a process is no failure.  doc/developer/pmi.md has the lines.  SX2.
+ * Processes that have finished with MPI and keep their connection, because a session may be opened
+ * later: the end of such a process is no failure.  doc/developer/pmi.md has the lines.  SX2.
  */
 
 #include "state.h"
@@ -10,7 +10,8 @@
 #include "sets.h"
 #include "spawned.h"
 
-/* Any line of a process makes its end a failure before it is handled; so this one is handled last. */
+/* Any line of a process makes its end a failure before it is handled; so this one is handled
+ * last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
 {
     int i = HYD_agent_process_of_fd(fd);
@@ -28,13 +29,14 @@ HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
 
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
-    if (process_id < 0) {       /* it has come to the port of -pmi-port, and has not said who it is */
+    /* it has come to the port of -pmi-port, and has not said who it is */
+    if (process_id < 0) {
         HYDT_dmx_deregister_fd(fd);
         HYD_spawned_close(fd);
         return 1;
     }
-    if (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id) &&
-        !HYD_exits_query(process_id))
+    if (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] &&
+        !HYD_pmcd_pmip_adapt_is_let_go(process_id) && !HYD_exits_query(process_id))
         return 0;
     HYDT_dmx_deregister_fd(fd);
     HYD_spawned_close(fd);

@@ -19,7 +19,8 @@ static void read_position(const struct HYD_board *board, int i, struct HYD_sampl
 {
     struct pmi_adapt_position in_phase;
 
-    if (board->ended[i] || !pmi_adapt_read_position(&HYD_board_graph(board, i)->position, &in_phase))
+    if (board->ended[i] ||
+        !pmi_adapt_read_position(&HYD_board_graph(board, i)->position, &in_phase))
         return;
     row->phase = in_phase.phase;
     row->iteration = in_phase.iteration;
@@ -67,7 +68,8 @@ static HYD_status report_all(const struct HYD_board *board, uint32_t sample, uin
                              const struct loop_set *loops)
 {
     uint32_t n = (uint32_t) HYD_pmcd_pmip.local.proxy_process_count;
-    size_t rows_at = sizeof(struct HYD_sample_head), loops_at = rows_at + n * sizeof(struct HYD_sample_row);
+    size_t rows_at = sizeof(struct HYD_sample_head), loops_at =
+        rows_at + n * sizeof(struct HYD_sample_row);
     size_t bytes = loops_at + loop_set_bytes(loops);
     char *payload = NULL;
     HYD_status status = HYD_SUCCESS;
@@ -89,7 +91,8 @@ static HYD_status report_all(const struct HYD_board *board, uint32_t sample, uin
     goto fn_exit;
 }
 
-HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, const void *payload, size_t bytes)
+HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, const void *payload,
+                                  size_t bytes)
 {
     struct loop_reduction *reduction = NULL;
     struct pmi_adapt_graph *graph = NULL;
@@ -103,7 +106,8 @@ HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, cons
         HYD_board_set_interval(board, interval_ms);
     }
     reduction = loop_reduction_create();
-    HYDU_ERR_CHKANDJUMP(status, !reduction, HYD_NO_MEM, "no memory for the loops of the processes\n");
+    HYDU_ERR_CHKANDJUMP(status, !reduction, HYD_NO_MEM,
+                        "no memory for the loops of the processes\n");
     HYDU_MALLOC_OR_JUMP(graph, struct pmi_adapt_graph *, sizeof(*graph), status);
     stale = read_graphs(board, reduction, graph);
     status = report_all(board, sample, stale, loop_reduction_result(reduction));

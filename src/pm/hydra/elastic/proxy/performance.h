@@ -1,7 +1,8 @@
 /*
- * The proxy's answer to STEP_PERFORMANCE: measurements of the processes, from the board.  Data of the probing loop
- * is forwarded as each process wrote it; mpiexec checks whether it is possible.  All loops are checked and combined
- * here, and go up as one set (wire/loop_set.h).  Performance clauses B3, B6, N.
+ * The proxy's answer to STEP_PERFORMANCE: measurements of the processes, from the board.  Data of
+ * the probing loop is forwarded as each process wrote it; mpiexec checks whether it is possible.
+ * All loops are checked and combined here, and go up as one set (wire/loop_set.h).  Performance
+ * clauses B3, B6, N.
  */
 
 #ifndef PROXY_PERFORMANCE_H_INCLUDED
@@ -10,7 +11,9 @@
 #include "hydra.h"
 #include "board.h"
 
-/* Reports under the number of that sample.  The payload is that of the command: the interval, or nothing. */
-HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, const void *payload, size_t bytes);
+/* Reports under the number of that sample.  The payload is that of the command: the interval, or
+ * nothing. */
+HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, const void *payload,
+                                  size_t bytes);
 
 #endif /* PROXY_PERFORMANCE_H_INCLUDED */

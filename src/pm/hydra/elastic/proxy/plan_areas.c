@@ -30,7 +30,8 @@ static int is_read(const struct HYD_plan_areas *areas, uint32_t serial, const ui
     return 0;
 }
 
-uint64_t HYD_plan_areas_take(struct HYD_plan_areas *areas, uint32_t serial, size_t bytes, const uint32_t * read)
+uint64_t HYD_plan_areas_take(struct HYD_plan_areas *areas, uint32_t serial, size_t bytes,
+                             const uint32_t * read)
 {
     const uint64_t wanted = (bytes + areas->unit - 1) / areas->unit * areas->unit;
     struct HYD_plan_area *area = areas->areas;

@@ -1,8 +1,8 @@
 /*
- * Areas of plans in the file of a board.  Processes read a plan in place, also after it has been withdrawn or is
- * over, and show that by its serial number in their slots (pmi_adapt.h).  An area is used for another plan only when
- * no process reads it.  Usually there are one or two areas, so that the file stays as long as the longest plans.
- * Owner: the board.  Protocol clause P7.
+ * Areas of plans in the file of a board.  Processes read a plan in place, also after it has been
+ * withdrawn or is over, and show that by its serial number in their slots (pmi_adapt.h).  An area
+ * is used for another plan only when no process reads it.  Usually there are one or two areas, so
+ * that the file stays as long as the longest plans.  Owner: the board.  Protocol clause P7.
  */
 
 #ifndef PLAN_AREAS_H_INCLUDED
@@ -26,8 +26,9 @@ struct HYD_plan_areas {
 int HYD_plan_areas_create(struct HYD_plan_areas *areas, int readers, uint64_t start, uint64_t unit);
 void HYD_plan_areas_destroy(struct HYD_plan_areas *areas);
 
-/* Frees the areas of plans that no process reads, and takes the first one with space for a new plan.  Returns its
- * offset. read: by reader, the serial number of the plan that it reads. */
-uint64_t HYD_plan_areas_take(struct HYD_plan_areas *areas, uint32_t serial, size_t bytes, const uint32_t * read);
+/* Frees the areas of plans that no process reads, and takes the first one with space for a new
+ * plan.  Returns its offset. read: by reader, the serial number of the plan that it reads. */
+uint64_t HYD_plan_areas_take(struct HYD_plan_areas *areas, uint32_t serial, size_t bytes,
+                             const uint32_t * read);
 
 #endif /* PLAN_AREAS_H_INCLUDED */

@@ -20,7 +20,8 @@ class PlanAreas : public testing::Test {
     PlanAreas(const PlanAreas &) = delete;
     PlanAreas &operator=(const PlanAreas &) = delete;
 
-    uint64_t take(uint32_t serial, size_t bytes) { return HYD_plan_areas_take(&areas, serial, bytes, read.data()); }
+    uint64_t take(uint32_t serial, size_t bytes) { return HYD_plan_areas_take(&areas, serial, bytes,
+        read.data()); }
 
     HYD_plan_areas areas{};
     std::array<uint32_t, READERS> read{};
@@ -40,7 +41,8 @@ TEST_F(PlanAreas, a_plan_that_is_read_keeps_its_area)
     EXPECT_EQ(take(3, 1), START + 2 * UNIT);
     read[1] = 3;
     EXPECT_EQ(take(4, 2 * UNIT), START);
-    EXPECT_EQ(take(5, 2 * UNIT + 1), START + 3 * UNIT) << "more than there is space for in front of plan 3";
+    EXPECT_EQ(take(5, 2 * UNIT + 1), START + 3 * UNIT)
+        << "more than there is space for in front of plan 3";
 }
 
 TEST_F(PlanAreas, a_gap_is_used_again)

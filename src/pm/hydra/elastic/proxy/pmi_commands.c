@@ -22,17 +22,20 @@
 static int initialised = 0, ready = 0;  /* adaptive processes that have reported so */
 
 /* Commands that each process sends once: the last one's goes up with all others'. */
-static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int is_reported)
+static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes,
+                                 int is_reported)
 {
     HYD_status status = HYD_reports_gather(kind, epoch, payload, bytes);
 
-    return status == HYD_SUCCESS && is_reported >= HYD_agent_process_count() ? HYD_reports_flush() : status;
+    return status == HYD_SUCCESS && is_reported >= HYD_agent_process_count() ? HYD_reports_flush()
+        : status;
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
 {
     unsigned char payload[REPORT_INIT_BYTES + CARD_BYTES_MAX];
-    const char *mode = HYD_pmi_line_argument(args, "mode"), *hex = HYD_pmi_line_argument(args, "card");
+    const char *mode = HYD_pmi_line_argument(args, "mode"),
+               *hex = HYD_pmi_line_argument(args, "card");
     const char *namespace = HYD_pmi_line_argument(args, "pidns");
     uint32_t reported = REPORT_MODE_RIGID;
     int bytes = 0;
@@ -44,7 +47,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         goto fn_exit;
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     if (mode && (!strcmp(mode, "adaptive") || !strcmp(mode, "modify"))) {
-        bytes = HYD_pmi_line_decode_hex(hex ? hex : "", payload + REPORT_INIT_BYTES, CARD_BYTES_MAX);
+        bytes =
+            HYD_pmi_line_decode_hex(hex ? hex : "", payload + REPORT_INIT_BYTES, CARD_BYTES_MAX);
         if (bytes < 0) {
             HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", rank);
             bytes = 0;
@@ -60,11 +64,13 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         status = HYD_exits_watch();
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }
-    size_t fixed = HYD_write_init(payload, rank, reported, namespace ? strtoull(namespace, NULL, 10) : 0);
+    size_t fixed =
+        HYD_write_init(payload, rank, reported, namespace ? strtoull(namespace, NULL, 10) : 0);
     /* before the first adaptive one of a launch there may be no loop that would send it later */
-    status = reported != REPORT_MODE_RIGID ?
-        report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload, fixed + (size_t) bytes, ++initialised) :
-        HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, fixed);
+    status = reported != REPORT_MODE_RIGID
+                 ? report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload,
+                                  fixed + (size_t) bytes, ++initialised)
+                 : HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, fixed);
 
   fn_exit:
     return status;
@@ -77,7 +83,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
 {
     unsigned char payload[REPORT_READY_BYTES];
     struct pmi_adapt_host host = { 0, 0, 0, 0, 0, 0 };
-    const char *epoch = HYD_pmi_line_argument(args, "epoch"), *segment = HYD_pmi_line_argument(args, "segment");
+    const char *epoch = HYD_pmi_line_argument(args, "epoch"),
+               *segment = HYD_pmi_line_argument(args, "segment");
 
     int i = HYD_agent_process_of_fd(fd);
     if (HYD_agent.board.fd < 0 || i < 0 || !epoch)
@@ -95,12 +102,14 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
         }
     }
     HYD_write_ready(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i], &host);
-    return report_of_each(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload), ++ready);
+    return report_of_each(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload,
+                          sizeof(payload), ++ready);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
 {
-    const char *epoch = HYD_pmi_line_argument(args, "epoch"), *why = HYD_pmi_line_argument(args, "why");
+    const char *epoch = HYD_pmi_line_argument(args, "epoch"),
+               *why = HYD_pmi_line_argument(args, "why");
     unsigned char payload[REPORT_UNABLE_BYTES + PMI_REPORT_UNABLE_MAX];
 
     int i = HYD_agent_process_of_fd(fd);

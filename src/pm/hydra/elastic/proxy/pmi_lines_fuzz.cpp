@@ -1,12 +1,14 @@
 /*
- * libFuzzer: two processes that send anything on their PMI connections, and read when they like (pmi_line.c,
- * pmi_commands.c, say.c, requests.c, sets.c, pmi_rest.c, answers.c), and a mpiexec that answers their calls.  Each line
- * of the input is a step: what is done, and what is sent.
- *   0, 8   process 0, process 1 sends this line      3, ;   and this without its end     4, <   and this 40 times
+ * libFuzzer: two processes that send anything on their PMI connections, and read when they like
+ * (pmi_line.c, pmi_commands.c, say.c, requests.c, sets.c, pmi_rest.c, answers.c), and a mpiexec
+ * that answers their calls.  Each line of the input is a step: what is done, and what is sent.
+ *   0, 8   process 0, process 1 sends this line
+ *   3, ;   and this without its end                  4, <   and this 40 times
  *   5, =   it reads what it has been answered        7, ?   what it has sent is requested; all drop
- *   6TEXT  a call that waits is answered by as many bytes as the number in the text is; odd ones others may have, too
- * A report is of the process that sent it, and within its bounds; each question is answered once, by a whole
- * line.
+ *   6TEXT  a call that waits is answered by as many bytes as the number in the text is; odd ones
+ *          others may have, too
+ * A report is of the process that sent it, and within its bounds; each question is answered once,
+ * by a whole line.
  */
 
 #include <poll.h>
@@ -151,7 +153,9 @@ void answer_call(size_t bytes)
     auto [uid, number] = calls.front();
     calls.pop_front();
     std::string payload;
-    auto append = [&payload](uint32_t n) { payload.append(reinterpret_cast<const char *>(&n), sizeof n); };
+    auto append = [&payload](uint32_t n) {
+        payload.append(reinterpret_cast<const char *>(&n), sizeof n);
+    };
     append(uid);
     append(number);
     if (bytes % 2) {
@@ -160,7 +164,8 @@ void answer_call(size_t bytes)
     }
     payload += std::string(1 + bytes, 'x');
     speaking = NOBODY;
-    require((bytes % 2 ? HYD_sets_shared : HYD_sets_answered)(payload.data(), payload.size()) == HYD_SUCCESS);
+    require((bytes % 2 ? HYD_sets_shared : HYD_sets_answered)(payload.data(), payload.size()) ==
+            HYD_SUCCESS);
 }
 
 void start()
@@ -208,14 +213,15 @@ void end()
         HYD_sets_ended(i);
 }
 
-/* Of a process, and of the one that speaks; when nobody does, of one that has waited for another one's answer. */
+/* Of a process, and of the one that speaks; when nobody does, of one that has waited for another
+ * one's answer. */
 void sent_up(uint32_t kind, const void *payload, size_t bytes)
 {
     uint32_t head[2] = {};
     require(bytes <= UP_MAX);
     memcpy(head, payload, std::min(bytes, sizeof head));
-    if (kind == REPORT_COMES || kind == REPORT_STARTED || kind == REPORT_COMMITTED || kind == REPORT_SET_SHARED ||
-        bytes < sizeof *head)
+    if (kind == REPORT_COMES || kind == REPORT_STARTED || kind == REPORT_COMMITTED ||
+        kind == REPORT_SET_SHARED || bytes < sizeof *head)
         return;
     const uint32_t process = head[0] - FIRST_RANK;
     require(speaking == NOBODY ? kind == REPORT_SET_CALL && process < PROCESSES
@@ -239,7 +245,8 @@ HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd)
     static int length = 0;
     int process = HYD_agent_process_of_fd(fd);
     HYD_pmi_rest_take(process, storage, &length);
-    ssize_t n = recv(fd, storage + length, static_cast<size_t>(HYD_TMPBUF_SIZE - length), MSG_DONTWAIT);
+    ssize_t n =
+        recv(fd, storage + length, static_cast<size_t>(HYD_TMPBUF_SIZE - length), MSG_DONTWAIT);
     if (n == 0) {
         length = 0;
         require(HYDT_dmx_deregister_fd(fd) == HYD_SUCCESS && HYD_answers_close(fd) == HYD_SUCCESS);
@@ -322,7 +329,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else {
             require(HYD_sets_sync(FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
             HYD_board_invalidate(&HYD_agent.board);
-            require(HYD_sets_comes(1, 2, FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
+            require(HYD_sets_comes(1, 2, FIRST_UID + static_cast<uint32_t>(process)) ==
+                    HYD_SUCCESS);
         }
         run_events();
     }

@@ -18,7 +18,7 @@ struct word {
 
 static int line = -1;           /* to the reaper; -1: there is none */
 
-/* ---- both ------------------------------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static pid_t leaders[PMI_TASKS_MAX];
 static int n_leaders = 0;
@@ -37,9 +37,10 @@ static void take(const struct word *word)
         leaders[i] = leaders[--n_leaders];
 }
 
-/* ---- the reaper ------------------------------------------------------------------------------------------------ */
+/* ---- the reaper ------------------------------------------------------------------------------ */
 
-/* Nothing of the daemon's is held open, and no signal meant for it reaches us.  The rest is its line. */
+/* Nothing of the daemon's is held open, and no signal meant for it reaches us.  The rest is its
+ * line. */
 static int stand_apart(int fd)
 {
     sigset_t all;
@@ -73,10 +74,10 @@ static void guard(int fd)
     _exit(0);
 }
 
-/* ---- the daemon ------------------------------------------------------------------------------------------------ */
+/* ---- the daemon ------------------------------------------------------------------------------ */
 
-/* One that knows what is known here.  Not as a child: the daemon waits for whatever child it has before it ends, and
- * the reaper for the daemon. */
+/* One that knows what is known here.  Not as a child: the daemon waits for whatever child it has
+ * before it ends, and the reaper for the daemon. */
 static void start(void)
 {
     int ends[2];
@@ -117,7 +118,8 @@ static void notify(pid_t leader, int lives)
     take(&word);
     if (line < 0 && lives)
         start();
-    else if (line >= 0 && send(line, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t) sizeof(word))
+    else if (line >= 0 &&
+             send(line, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t) sizeof(word))
         replace();
 }
 

@@ -1,10 +1,12 @@
 /*
- * The reaper ends descendants of a program's own processes if this proxy is killed (clause DA9).  The kernel then
- * kills the proxy's children, not their children.  The reaper is a process that is notified of each process group;
- * after the end of the proxy it kills the remaining ones.  It exists from the first such process on, until the end
- * of the proxy; a killed reaper is replaced with the next process.  Without a reaper (no memory) all else continues.
+ * The reaper ends descendants of a program's own processes if this proxy is killed (clause DA9).
+ * The kernel then kills the proxy's children, not their children.  The reaper is a process that is
+ * notified of each process group; after the end of the proxy it kills the remaining ones.  It
+ * exists from the first such process on, until the end of the proxy; a killed reaper is replaced
+ * with the next process.  Without a reaper (no memory) all else continues.
  *
- * A process that outlives both, as its leader has ended before, belongs to no one, as after a shell.
+ * A process that outlives both, as its leader has ended before, belongs to no one, as after a
+ * shell.
  */
 
 #ifndef PROXY_REAPER_H_INCLUDED

@@ -102,7 +102,8 @@ static HYD_status end_part(struct part *part, const uint32_t *failed, uint32_t n
     return status;
 }
 
-static HYD_status new_relay(struct HYD_connection *parent, const struct HYD_relay_head *head, struct relay **made)
+static HYD_status new_relay(struct HYD_connection *parent, const struct HYD_relay_head *head,
+                            struct relay **made)
 {
     struct relay *relay = MPL_calloc(1, sizeof(*relay), MPL_MEM_PM);
     HYD_status status = HYD_SUCCESS;
@@ -110,7 +111,8 @@ static HYD_status new_relay(struct HYD_connection *parent, const struct HYD_rela
     HYDU_ERR_CHKANDJUMP(status, !relay, HYD_NO_MEM, "no memory for a relay\n");
     relay->frozen = MPL_malloc(head->targets * sizeof(*relay->frozen), MPL_MEM_PM);
     relay->failed = MPL_malloc(head->targets * sizeof(*relay->failed), MPL_MEM_PM);
-    HYDU_ERR_CHKANDJUMP(status, !relay->frozen || !relay->failed, HYD_NO_MEM, "no memory for a relay\n");
+    HYDU_ERR_CHKANDJUMP(status, !relay->frozen ||
+                        !relay->failed, HYD_NO_MEM, "no memory for a relay\n");
     relay->answer.id = head->id;
     relay->parent = parent;
     relay->to_mpiexec = !parent;
@@ -129,7 +131,8 @@ static HYD_status new_relay(struct HYD_connection *parent, const struct HYD_rela
 
 /* Sends the relay to the first of n targets, for all of them. */
 static HYD_status pass_on(struct relay *relay, const struct HYD_relay_head *head,
-                          const struct HYD_relay_target *targets, uint32_t n, struct HYD_block *payload)
+                          const struct HYD_relay_target *targets, uint32_t n,
+                          struct HYD_block *payload)
 {
     struct part *part = NULL;
     struct HYD_block *list = HYD_block_new(sizeof(*head) + n * sizeof(*targets));
@@ -257,7 +260,8 @@ HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *bytes
         HYD_connection_break(child);        /* not what we requested */
         return HYD_SUCCESS;
     }
-    const struct HYD_relay_frozen *frozen = (const struct HYD_relay_frozen *) (bytes + sizeof(head));
+    const struct HYD_relay_frozen *frozen =
+        (const struct HYD_relay_frozen *) (bytes + sizeof(head));
     note_frozen(part->relay, frozen, head.frozen);
     return end_part(part, (const uint32_t *) (frozen + head.frozen), head.failed);
 }

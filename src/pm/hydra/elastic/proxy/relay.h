@@ -1,6 +1,7 @@
 /*
- * The node daemon's part in the tree of daemons (wire/tree.h): it takes relays in, passes their parts on, and answers
- * when all of its parts have answered.  State is owned by relay.c, used from the event loop only.
+ * The node daemon's part in the tree of daemons (wire/tree.h): it takes relays in, passes their
+ * parts on, and answers when all of its parts have answered.  State is owned by relay.c, used from
+ * the event loop only.
  */
 
 #ifndef PROXY_RELAY_H_INCLUDED
@@ -15,7 +16,7 @@ struct HYD_connection;
 /* HYD_ADAPT_RELAY has come over the control connection. */
 HYD_status HYD_relay_from_mpiexec(const char *relay, size_t bytes);
 
-/* ---- for connection.c ---------------------------------------------------------------------------- */
+/* ---- for connection.c ------------------------------------------------------------------------ */
 
 /* A whole relay, with a true head, has come from a parent, NULL: from mpiexec. */
 HYD_status HYD_relay_take(struct HYD_connection *parent, const char *relay);
@@ -26,7 +27,7 @@ int HYD_relay_waits_for(const struct HYD_connection *child);
 /* The connection is about to end. */
 HYD_status HYD_relay_failed(struct HYD_connection *c);
 
-/* ---- what it needs of messages.c ----------------------------------------------------------------- */
+/* ---- what it needs of messages.c ------------------------------------------------------------- */
 
 /* Reports to mpiexec (HYD_ADAPT_RELAYED). */
 HYD_status HYD_relay_report(const void *answer, size_t bytes);

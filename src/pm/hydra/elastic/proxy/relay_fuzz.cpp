@@ -1,9 +1,9 @@
 /*
- * libFuzzer: a node daemon in the tree of daemons (connection.c, relay.c, upward.c) whose parents, children and mpiexec
- * send whatever they like, and come and go.  Each step is two bytes and what follows: who, and how many
- * bytes of the input it sends.  Sockets are pairs of which the fuzzer has the other end.  In the end all
- * connections are closed: what is left then, a leak checker finds, and each relay of mpiexec that was
- * taken must have been answered once.
+ * libFuzzer: a node daemon in the tree of daemons (connection.c, relay.c, upward.c) whose parents,
+ * children and mpiexec send whatever they like, and come and go.  Each step is two bytes and what
+ * follows: who, and how many bytes of the input it sends.  Sockets are pairs of which the fuzzer
+ * has the other end.  In the end all connections are closed: what is left then, a leak checker
+ * finds, and each relay of mpiexec that was taken must have been answered once.
  */
 
 #include <fcntl.h>
@@ -66,8 +66,10 @@ void run_events()
             char got[4096];
             ssize_t n;
             while ((n = recv(end, got, sizeof(got), MSG_DONTWAIT)) > 0) {
-                size_t begin = static_cast<size_t>(n) > HYD_RELAY_KEY_BYTES && !memcmp(got, KEY, HYD_RELAY_KEY_BYTES)
-                                   ? HYD_RELAY_KEY_BYTES : 0;
+                size_t begin = static_cast<size_t>(n) > HYD_RELAY_KEY_BYTES &&
+                                       !memcmp(got, KEY, HYD_RELAY_KEY_BYTES)
+                                   ? HYD_RELAY_KEY_BYTES
+                                   : 0;
                 if (n - begin >= sizeof(uint32_t))
                     memcpy(&relayed[end], got + begin, sizeof(uint32_t));
                 any = true;
@@ -82,7 +84,8 @@ void run_events()
 std::vector<char> make_relay(const char *text, size_t bytes)
 {
     auto number = [&](size_t i) { return i < bytes ? static_cast<unsigned char>(text[i]) : 0u; };
-    HYD_relay_head head = {number(0), number(1), 1, number(2) % 12 + 1, bytes, number(3) % 4 + 2, 0};
+    HYD_relay_head head = {number(0), number(1),         1, number(2) % 12 + 1,
+                           bytes,     number(3) % 4 + 2, 0};
     std::vector<char> relay(HYD_relay_bytes(&head));
     memcpy(relay.data(), &head, sizeof(head));
     for (uint32_t i = 0; i < head.targets; i++) {
@@ -150,12 +153,14 @@ HYD_status HYDT_dmx_deregister_fd(int fd)
         abort();
     return HYD_SUCCESS;
 }
-HYD_status HYD_relay_deliver(const HYD_adapt_message *message, const char *payload, HYD_relay_frozen *frozen)
+HYD_status HYD_relay_deliver(const HYD_adapt_message *message, const char *payload,
+                             HYD_relay_frozen *frozen)
 {
     frozen->sequence = message->sequence % 2;
     frozen->ceiling = message->bytes;
     /* every byte must be there */
-    return std::count(payload, payload + message->bytes, 'x') >= 0 ? HYD_SUCCESS : HYD_INTERNAL_ERROR;
+    return std::count(payload, payload + message->bytes, 'x') >= 0 ? HYD_SUCCESS
+                                                                   : HYD_INTERNAL_ERROR;
 }
 HYD_status HYD_relay_report(const void *answer, size_t bytes)
 {
@@ -167,10 +172,12 @@ HYD_status HYD_relay_report(const void *answer, size_t bytes)
 }
 
 HYD_relay_origin HYD_upward_origin(void) { return {0, 0}; }
-HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t, uint32_t, const void *payload, size_t bytes)
+HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t, uint32_t, const void *payload,
+                                 size_t bytes)
 {
     const char *text = static_cast<const char *>(payload);
-    return bytes == 0 || kind == 0 || std::count(text, text + bytes, 'x') >= 0 ? HYD_SUCCESS : HYD_INTERNAL_ERROR;
+    return bytes == 0 || kind == 0 || std::count(text, text + bytes, 'x') >= 0 ? HYD_SUCCESS
+        : HYD_INTERNAL_ERROR;
 }
 
 /* Linked instead of them (--wrap). */
@@ -221,7 +228,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             send(child, body.data(), body.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         } else if (who == 24 && !children.empty()) {
             std::vector<char> message = make_reports(text, bytes);
-            send(children[bytes % children.size()], message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            send(children[bytes % children.size()], message.data(), message.size(),
+                 MSG_NOSIGNAL | MSG_DONTWAIT);
         } else if (who == 25) {
             HYD_upward_report(bytes % 2 ? REPORT_PREPARED : REPORT_COMMITTED, 1, nullptr, 0);
             if (bytes % 8 == 0)

@@ -25,8 +25,9 @@ static HYD_status send_message(struct HYD_adapt_message message, const void *pay
     memcpy(buf, &heads, sizeof(heads));
     if (bytes)
         memcpy(buf + sizeof(heads), payload, bytes);
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, buf, (int) (sizeof(heads) + bytes), &sent,
-                             &closed, HYDU_SOCK_COMM_MSGWAIT);
+    status =
+        HYDU_sock_write(HYD_pmcd_pmip.upstream.control, buf, (int) (sizeof(heads) + bytes), &sent,
+                        &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send an adaptation report upstream\n");
     HYDU_ASSERT(!closed, status);
 
@@ -55,7 +56,8 @@ HYD_status HYD_reports_flush(void)
     if (waiting.n == 1)
         status = send_message(first, waiting.bytes + sizeof(first), (size_t) first.bytes);
     else
-        status = send_message((struct HYD_adapt_message) {.kind = HYD_ADAPT_REPORTS,.epoch = first.epoch},
+        status = send_message((struct HYD_adapt_message) {.kind = HYD_ADAPT_REPORTS,
+                                                          .epoch = first.epoch},
                               waiting.bytes, waiting.used);
     waiting.n = 0;
     waiting.used = 0;
@@ -63,13 +65,15 @@ HYD_status HYD_reports_flush(void)
     return status;
 }
 
-HYD_status HYD_reports_send(uint32_t kind, uint32_t epoch, uint32_t sequence, const void *payload, size_t bytes)
+HYD_status HYD_reports_send(uint32_t kind, uint32_t epoch, uint32_t sequence, const void *payload,
+                            size_t bytes)
 {
     HYD_status status = HYD_reports_flush();
 
     if (status != HYD_SUCCESS)
         return status;
-    return send_message((struct HYD_adapt_message) {.kind = kind,.epoch = epoch,.sequence = sequence},
+    return send_message((struct HYD_adapt_message) {.kind = kind,.epoch = epoch,
+                                                    .sequence = sequence},
                         payload, bytes);
 }
 

@@ -15,17 +15,22 @@ HYD_status HYD_pmcd_pmip_adapt_fn_request(int fd, char *args[])
     unsigned char payload[sizeof(struct request_made) + PMI_ADAPT_REQUEST_REASON_MAX];
     const char *why = HYD_pmi_line_argument(args, "why");
     int64_t number = HYD_pmi_line_number(args, "id", PMI_ADAPT_REQUEST_NUMBER_MAX);
-    int64_t kind = HYD_pmi_line_number(args, "kind", UINT32_MAX), size = HYD_pmi_line_number(args, "size", UINT32_MAX);
-    int64_t min = HYD_pmi_line_number(args, "min", UINT32_MAX), max = HYD_pmi_line_number(args, "max", UINT32_MAX);
+    int64_t kind = HYD_pmi_line_number(args, "kind", UINT32_MAX), size =
+        HYD_pmi_line_number(args, "size", UINT32_MAX);
+    int64_t min = HYD_pmi_line_number(args, "min", UINT32_MAX), max =
+        HYD_pmi_line_number(args, "max", UINT32_MAX);
     int64_t until = HYD_pmi_line_number(args, "until", INT64_MAX);
     int rank = HYD_pmi_line_rank(fd);
     int bytes =
-        HYD_pmi_line_decode_hex(why ? why : "", payload + sizeof(struct request_made), PMI_ADAPT_REQUEST_REASON_MAX);
+        HYD_pmi_line_decode_hex(why ? why : "", payload + sizeof(struct request_made),
+                                PMI_ADAPT_REQUEST_REASON_MAX);
 
-    if (rank < 0 || number < 1 || kind < 0 || size < 0 || min < 0 || max < 0 || until < 0 || bytes < 0)
+    if (rank < 0 || number < 1 || kind < 0 || size < 0 || min < 0 || max < 0 || until < 0 ||
+        bytes < 0)
         return HYD_SUCCESS;
     struct request_made made = {
-        .rank = (uint32_t) rank,.number = (uint32_t) number,.kind = (uint32_t) kind,.size = (uint32_t) size,
+        .rank = (uint32_t) rank,.number = (uint32_t) number,.kind = (uint32_t) kind,
+            .size = (uint32_t) size,
         .size_min = (uint32_t) min,.size_max = (uint32_t) max,.until_ms = (uint64_t) until
     };
     memcpy(payload, &made, sizeof(made));
@@ -68,8 +73,10 @@ HYD_status HYD_request_ended(const char *payload, size_t bytes)
 
     if (bytes >= sizeof(ended))
         memcpy(&ended, payload, sizeof(ended));
-    size_t capacity = bytes < sizeof(ended) ? 0 : (bytes - sizeof(ended)) / sizeof(struct request_holder);
-    HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(ended) || capacity < ended.holders, HYD_INTERNAL_ERROR,
+    size_t capacity =
+        bytes < sizeof(ended) ? 0 : (bytes - sizeof(ended)) / sizeof(struct request_holder);
+    HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(ended) ||
+                        capacity < ended.holders, HYD_INTERNAL_ERROR,
                         "the end of a request has a wrong length\n");
     size_t text = sizeof(ended) + ended.holders * sizeof(struct request_holder);
     memset(&end, 0, sizeof(end));
@@ -77,7 +84,8 @@ HYD_status HYD_request_ended(const char *payload, size_t bytes)
     end.size = ended.size;
     end.cause = ended.cause;
     memcpy(end.reason, payload + text,
-           bytes - text < PMI_ADAPT_REQUEST_REASON_MAX ? bytes - text : PMI_ADAPT_REQUEST_REASON_MAX);
+           bytes - text <
+           PMI_ADAPT_REQUEST_REASON_MAX ? bytes - text : PMI_ADAPT_REQUEST_REASON_MAX);
     notify_holders(payload + sizeof(ended), ended.holders, &end);
 
   fn_exit:

@@ -1,7 +1,7 @@
 /*
  * A program's PMI commands about itself, passed on to mpiexec: the sizes that it can use, messages
- * that it had not received by commit.  Nothing is decided or stored here; what is too long or malformed is
- * not passed on.  See agent.h for the contract and doc/developer/pmi.md for the lines.
+ * that it had not received by commit.  Nothing is decided or stored here; what is too long or
+ * malformed is not passed on.  See agent.h for the contract and doc/developer/pmi.md for the lines.
  */
 
 #include "pmip.h"
@@ -38,8 +38,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[])
     if (rank < 0 || !epoch || !count || !source || !tag || !communicator ||
         strlen(communicator) > PMI_REPORT_COMMUNICATOR_MAX)
         return HYD_SUCCESS;
-    size_t fixed = HYD_write_unreceived(payload, (uint32_t) rank, (uint32_t) strtoul(count, NULL, 10), atoi(source),
-                                        atoi(tag));
+    size_t fixed =
+        HYD_write_unreceived(payload, (uint32_t) rank, (uint32_t) strtoul(count, NULL, 10),
+                             atoi(source), atoi(tag));
     memcpy(payload + fixed, communicator, strlen(communicator));
     return HYD_reports_send(REPORT_UNRECEIVED, (uint32_t) strtoul(epoch, NULL, 10), 0, payload,
                             fixed + strlen(communicator));

@@ -39,7 +39,8 @@ static struct early *take_early(uint32_t sequence)
 {
     struct early **link, *command;
 
-    for (link = &early_commands; *link && (*link)->message.sequence != sequence; link = &(*link)->next);
+    for (link = &early_commands; *link && (*link)->message.sequence != sequence;
+         link = &(*link)->next);
     command = *link;
     if (command)
         *link = command->next;

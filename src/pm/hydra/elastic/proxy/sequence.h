@@ -1,6 +1,7 @@
 /*
- * Commands of the core come on ways of different length (wire/tree.h): twice perhaps, and in another order.  They are
- * numbered for each daemon, and carried out once and in order.  State: the next number, and what came before its turn.
+ * Commands of the core come on ways of different length (wire/tree.h): twice perhaps, and in
+ * another order.  They are numbered for each daemon, and carried out once and in order.  State: the
+ * next number, and what came before its turn.
  */
 
 #ifndef PROXY_SEQUENCE_H_INCLUDED
@@ -9,8 +10,8 @@
 #include "wire/message.h"
 #include "wire/tree.h"
 
-/* Carries out the command in its turn.  If that is now, and it is answered at once, the answer goes to *answer (else
- * its sequence stays 0); NULL: to mpiexec. */
+/* Carries out the command in its turn.  If that is now, and it is answered at once, the answer goes
+ * to *answer (else its sequence stays 0); NULL: to mpiexec. */
 HYD_status HYD_sequence_deliver(const struct HYD_adapt_message *message, const char *payload,
                                 struct HYD_relay_frozen *answer);
 

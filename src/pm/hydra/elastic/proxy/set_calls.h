@@ -1,7 +1,7 @@
 /*
- * Calls on process sets that have no answer yet, or one that is not fetched: the guarantees that the files of sets.h
- * give each other.  sets.c has the table, set_sharing.c finds queries whose answer several processes may have,
- * set_starts.c has the connections.
+ * Calls on process sets that have no answer yet, or one that is not fetched: the guarantees that
+ * the files of sets.h give each other.  sets.c has the table, set_sharing.c finds queries whose
+ * answer several processes may have, set_starts.c has the connections.
  */
 
 #ifndef PROXY_SET_CALLS_H_INCLUDED
@@ -22,7 +22,8 @@ struct HYD_set_call {
     int process;
     uint32_t id;
     int whole, answered;
-    struct HYD_set_call *followers;     /* not passed on: it waits for the answer to this one, which is the same */
+    /* not passed on: it waits for the answer to this one, which is the same */
+    struct HYD_set_call *followers;
     uint32_t invalidations;     /* of the board when it was passed on */
     int by_board;               /* the process searches for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
@@ -32,7 +33,8 @@ struct HYD_set_call {
 
 /* The content of STEP_SET_SHARED, after its head. */
 struct HYD_set_shared {
-    const char *others, *bcs;   /* runs of uids, after their number; who may have it, and whose addresses are sent */
+    /* runs of uids, after their number; who may have it, and whose addresses are sent */
+    const char *others, *bcs;
     uint32_t n_others, n_bcs;
     const char *answer;
     size_t bytes;
@@ -56,8 +58,10 @@ int HYD_set_shared_read(const char *bytes, size_t n, struct HYD_set_shared *shar
 /* The answer to this one was for one process; or several may have it, and it is stored. */
 void HYD_set_call_note_unshared(const struct HYD_set_call *c);
 void HYD_set_call_keep_latest(const struct HYD_set_call *c, const char *payload, size_t bytes);
-/* Queries that wait for the reply to this one get it, if they may have it (NULL: none may), or are passed on. */
-HYD_status HYD_set_call_answer_others(const struct HYD_set_call *c, const struct HYD_set_shared *shared);
+/* Queries that wait for the reply to this one get it, if they may have it (NULL: none may), or are
+ * passed on. */
+HYD_status HYD_set_call_answer_others(const struct HYD_set_call *c,
+                                      const struct HYD_set_shared *shared);
 /* It will not be answered: the first of those that wait for it queries instead of it. */
 void HYD_set_call_replace(const struct HYD_set_call *c);
 

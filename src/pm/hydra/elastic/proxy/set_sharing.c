@@ -1,7 +1,7 @@
 /*
- * The same query of several processes (set_calls.h): its reply goes to other processes, too, as long as
- * `invalidations` is what it was when the query was sent: they could cache it as well (session_cache.c), and mpiexec
- * has all such replies invalidated (SA1).
+ * The same query of several processes (set_calls.h): its reply goes to other processes, too, as
+ * long as `invalidations` is what it was when the query was sent: they could cache it as well
+ * (session_cache.c), and mpiexec has all such replies invalidated (SA1).
  */
 
 #include "state.h"
@@ -23,7 +23,8 @@ static struct latest {
     struct HYD_set_shared shared;       /* in there */
 } latest[LATEST];
 
-static uint32_t unshared[UNSHARED];     /* by hash: questions whose answer was for one process, the last time */
+/* by hash: questions whose answer was for one process, the last time */
+static uint32_t unshared[UNSHARED];
 
 static const unsigned char *question_of(const struct HYD_set_call *c)
 {
@@ -99,7 +100,8 @@ static int is_for(const struct HYD_set_shared *shared, int process)
 }
 
 /* mpiexec does not send them these addresses again. */
-static HYD_status report_given(const struct HYD_set_shared *shared, const uint32_t * ranks, size_t n)
+static HYD_status report_given(const struct HYD_set_shared *shared, const uint32_t * ranks,
+                               size_t n)
 {
     size_t bcs = sizeof(uint32_t) + (size_t) shared->n_bcs * 2 * sizeof(uint32_t);
     char *payload = NULL;
@@ -180,7 +182,8 @@ HYD_status HYD_set_call_query(struct HYD_set_call **slot)
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[c->process];
     HYD_status status = HYD_SUCCESS;
 
-    if (l && l->invalidations == HYD_board_invalidations(&HYD_agent.board) && is_for(&l->shared, c->process)) {
+    if (l && l->invalidations == HYD_board_invalidations(&HYD_agent.board) &&
+        is_for(&l->shared, c->process)) {
         status = HYD_set_call_give(slot, l->shared.answer, l->shared.bytes);
         HYDU_ERR_POP(status, "unable to give an answer\n");
         status = report_given(&l->shared, &rank, 1);
@@ -206,8 +209,10 @@ static size_t count_followers(const struct HYD_set_call *c)
     return n;
 }
 
-/* Queries that wait for the reply to this one get it, if they may have it (NULL: none may), or are passed on. */
-HYD_status HYD_set_call_answer_others(const struct HYD_set_call *c, const struct HYD_set_shared *shared)
+/* Queries that wait for the reply to this one get it, if they may have it (NULL: none may), or are
+ * passed on. */
+HYD_status HYD_set_call_answer_others(const struct HYD_set_call *c,
+                                      const struct HYD_set_shared *shared)
 {
     uint32_t *ranks = NULL;
     size_t n = 0, waiting = count_followers(c);
@@ -250,7 +255,8 @@ void HYD_set_call_replace(const struct HYD_set_call *c)
         (*slot)->followers = first;
         if (!first) {
             first = *slot;
-            (void) HYD_set_call_pass_on(slot, 0);   /* if mpiexec has failed, the main loop finds out */
+            /* if mpiexec has failed, the main loop finds out */
+            (void) HYD_set_call_pass_on(slot, 0);
         }
     }
 }

@@ -1,5 +1,6 @@
 /*
- * See sets.h: the connections of processes that use sessions, and the processes that have begun to use MPI.
+ * See sets.h: the connections of processes that use sessions, and the processes that have begun to
+ * use MPI.
  */
 
 #include "state.h"
@@ -46,8 +47,8 @@ static int input_bytes_of(int fd, uint64_t socket)
     return socket && socket_inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
-/* Other input is read in the event loop: a process, or a child that has its connection, may never pause; and so is
- * the input of one that does not read its replies. */
+/* Other input is read in the event loop: a process, or a child that has its connection, may never
+ * pause; and so is the input of one that does not read its replies. */
 HYD_status HYD_sets_read(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
@@ -66,7 +67,9 @@ HYD_status HYD_sets_read(int process_id)
 /* Its number here, -1: it is not here. */
 int HYD_sets_process_of(uint32_t uid)
 {
-    return uid < HYD_agent.join.first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+    return uid <
+        HYD_agent.join.
+        first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
 }
 
 HYD_status HYD_sets_sync(uint32_t uid)
@@ -82,11 +85,12 @@ HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
     int i = HYD_sets_process_of(uid);
 
     HYD_write_comes(answer, number,
-                    i >= 0 && HYD_agent.board.fd >= 0 && HYD_board_makes(&HYD_agent.board, i, creation));
+                    i >= 0 && HYD_agent.board.fd >= 0 &&
+                    HYD_board_makes(&HYD_agent.board, i, creation));
     return HYD_reports_send(REPORT_COMES, 0, 0, answer, sizeof(answer));
 }
 
-/* ---- processes that have begun to use MPI (SR1) ------------------------------------------------------------------ */
+/* ---- processes that have begun to use MPI (SR1) ---------------------------------------------- */
 
 static int starts_matter;       /* to mpiexec */
 
@@ -96,7 +100,8 @@ static HYD_status report_starts(uint64_t number)
     char *payload = NULL;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_MALLOC_OR_JUMP(payload, char *, bytes + (size_t) HYD_agent_process_count() * sizeof(uint32_t), status);
+    HYDU_MALLOC_OR_JUMP(payload, char *,
+                        bytes + (size_t) HYD_agent_process_count() * sizeof(uint32_t), status);
     HYD_write_started(payload, number);
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
         struct HYD_agent_process *p = &HYD_agent.processes[i];
@@ -132,7 +137,8 @@ HYD_status HYD_sets_starts(uint64_t number)
 {
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
         int bytes = 0, fd = HYD_pmcd_pmip.downstream.pmi_fd[i];
-        if (!HYD_agent.processes[i].begun && fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0)
+        if (!HYD_agent.processes[i].begun && fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 &&
+            bytes > 0)
             HYD_agent.processes[i].begun = 1;
     }
     starts_matter = 1;

@@ -1,6 +1,6 @@
 /*
- * See sets.h: the table of calls, and what comes from processes and from mpiexec.  Malformed or excessive lines of a
- * process are not passed on: only that process waits then.
+ * See sets.h: the table of calls, and what comes from processes and from mpiexec.  Malformed or
+ * excessive lines of a process are not passed on: only that process waits then.
  */
 
 #include "state.h"
@@ -82,7 +82,7 @@ static HYD_status new_call(struct HYD_set_call **slot, int process, uint32_t id)
     goto fn_exit;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* One that is not answered has the number 0 further up. */
 HYD_status HYD_set_call_pass_on(struct HYD_set_call **slot, int one_way)
@@ -122,13 +122,14 @@ HYD_status HYD_set_call_give(struct HYD_set_call **slot, const char *answer, siz
     goto fn_exit;
 }
 
-/* ---- from the process, and from mpiexec -------------------------------------------------------------------------- */
+/* ---- from the process, and from mpiexec ------------------------------------------------------ */
 
 /* A call comes in parts, each in a line: id=N more=0|1 [board=1|answer=0] call=HEX. */
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
 {
     const char *hex = HYD_pmi_line_argument(args, "call");
-    int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), more = HYD_pmi_line_number(args, "more", UINT32_MAX);
+    int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), more =
+        HYD_pmi_line_number(args, "more", UINT32_MAX);
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
     struct HYD_set_call **slot;
     HYD_status status = HYD_SUCCESS;
@@ -148,7 +149,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     HYDU_ERR_POP(status, "no memory for a call on process sets\n");
     (*slot)->whole = more < 1 && (*slot)->used > 0;
     if ((*slot)->whole)
-        status = HYD_pmi_line_number(args, "answer", 0) == 0 ? HYD_set_call_pass_on(slot, 1) : HYD_set_call_query(slot);
+        status = HYD_pmi_line_number(args, "answer", 0) == 0 ? HYD_set_call_pass_on(slot, 1)
+            : HYD_set_call_query(slot);
     HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
 
   fn_exit:
@@ -160,7 +162,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
 HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
 {
     char line[2 * PMI_SET_PART_MAX + 128];
-    int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), from = HYD_pmi_line_number(args, "at", UINT32_MAX);
+    int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), from =
+        HYD_pmi_line_number(args, "at", UINT32_MAX);
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
     struct HYD_set_call **slot = find_call(i, id < 1 ? 0 : (uint32_t) id);
     size_t at = from < 0 ? 0 : (size_t) from;

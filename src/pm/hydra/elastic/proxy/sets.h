@@ -1,11 +1,12 @@
 /*
- * The proxy's part in calls of its processes on process sets (pmi_adapt_set.h): each complete call goes up to
- * mpiexec, and its answer waits here until the process has fetched it.  No decision is made here.  A query whose
- * answer may be shared is sent once: callers of the same query meanwhile wait for it, and later callers get the
- * cached answer.
+ * The proxy's part in calls of its processes on process sets (pmi_adapt_set.h): each complete call
+ * goes up to mpiexec, and its answer waits here until the process has fetched it.  No decision is
+ * made here.  A query whose answer may be shared is sent once: callers of the same query meanwhile
+ * wait for it, and later callers get the cached answer.
  *
- * State: calls without an answer or with one that is not fetched, at most PMI_SET_CALLS_MAX of a process, and the
- * latest answers that may be shared; owned by sets.c, used from the event loop only.
+ * State: calls without an answer or with one that is not fetched, at most PMI_SET_CALLS_MAX of a
+ * process, and the latest answers that may be shared; owned by sets.c, used from the event loop
+ * only.
  */
 
 #ifndef PROXY_SETS_H_INCLUDED
@@ -19,8 +20,8 @@ HYD_status HYD_sets_used(void);
 HYD_status HYD_sets_answered(const char *payload, size_t bytes);
 /* STEP_SET_SHARED, the same. */
 HYD_status HYD_sets_shared(const char *payload, size_t bytes);
-/* STEP_STARTS: notifies mpiexec of the processes that have begun to use MPI, with this number, and of later ones
- * as they begin. */
+/* STEP_STARTS: notifies mpiexec of the processes that have begun to use MPI, with this number, and
+ * of later ones as they begin. */
 HYD_status HYD_sets_starts(uint64_t number);
 /* STEP_SYNC: forwards all that this process has sent until now. */
 HYD_status HYD_sets_sync(uint32_t uid);

@@ -1,6 +1,6 @@
 /*
- * Calls on process sets in a node daemon with four processes: one search for all of them (sets.c).  mpiexec is the
- * test.
+ * Calls on process sets in a node daemon with four processes: one search for all of them (sets.c).
+ * mpiexec is the test.
  */
 
 #include <gtest/gtest.h>
@@ -90,12 +90,14 @@ class ProxySetsTest : public testing::Test {
     bool query(int process, const elastic::SetCall &call, uint32_t id = 1)
     {
         static const char digits[] = "0123456789abcdef";
-        std::string hex = "call=", number = "id=" + std::to_string(id), more = "more=0", answer = "board=0";
+        std::string hex = "call=", number = "id=" + std::to_string(id), more = "more=0",
+                    answer = "board=0";
         for (unsigned char byte : elastic::write_set_call(call))
             hex += {digits[byte >> 4], digits[byte & 15]};
         char *words[] = {number.data(), more.data(), answer.data(), hex.data(), nullptr};
         size_t before = sent.size();
-        EXPECT_EQ(HYD_pmcd_pmip_adapt_fn_set_call(HYD_pmcd_pmip.downstream.pmi_fd[process], words), HYD_SUCCESS);
+        EXPECT_EQ(HYD_pmcd_pmip_adapt_fn_set_call(HYD_pmcd_pmip.downstream.pmi_fd[process], words),
+                  HYD_SUCCESS);
         return sent.size() > before && sent.back().kind == REPORT_SET_CALL;
     }
     static std::string head(int process, uint32_t id)
@@ -110,8 +112,8 @@ class ProxySetsTest : public testing::Test {
         std::string payload = head(process, id) + text;
         EXPECT_EQ(HYD_sets_answered(payload.data(), payload.size()), HYD_SUCCESS);
     }
-    static void share(int process, const std::string &text, const SetMembers &others, const SetMembers &bcs = {},
-                      uint32_t id = 1)
+    static void share(int process, const std::string &text, const SetMembers &others,
+                      const SetMembers &bcs = {}, uint32_t id = 1)
     {
         std::string payload = head(process, id);
         elastic::append_members(payload, others);
@@ -124,7 +126,8 @@ class ProxySetsTest : public testing::Test {
     {
         std::string number = "id=" + std::to_string(id), at = "at=0";
         char *words[] = {number.data(), at.data(), nullptr};
-        EXPECT_EQ(HYD_pmcd_pmip_adapt_fn_set_fetch(HYD_pmcd_pmip.downstream.pmi_fd[process], words), HYD_SUCCESS);
+        EXPECT_EQ(HYD_pmcd_pmip_adapt_fn_set_fetch(HYD_pmcd_pmip.downstream.pmi_fd[process], words),
+                  HYD_SUCCESS);
         std::string hex = line.substr(line.find("data=") + 5), text;
         for (size_t i = 0; i + 1 < hex.size(); i += 2)
             text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
@@ -229,7 +232,8 @@ TEST_F(ProxySetsTest, SA1_invalid_data_is_not_sent_to_others)
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(1, main_));
     HYD_board_invalidate(&HYD_agent.board);
-    EXPECT_TRUE(query(2, main_)) << "it may know of something that the answer to the first question does not contain";
+    EXPECT_TRUE(query(2, main_))
+        << "it may know of something that the answer to the first question does not contain";
     EXPECT_FALSE(query(3, main_));
     share(0, "old", all_);
     EXPECT_EQ(fetch(0), "old");

@@ -24,7 +24,8 @@ static struct child {
 } *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
 static int cause = -1;        /* the first that ended too early */
 
-static int reader = -1;         /* of messages of processes that cannot be executed; closed by each execution */
+/* of messages of processes that cannot be executed; closed by each execution */
+static int reader = -1;
 
 HYD_status HYD_spawned_start(void)
 {
@@ -44,7 +45,7 @@ HYD_status HYD_spawned_start(void)
     goto fn_exit;
 }
 
-/* ---- MPI_Init and the ends ------------------------------------------------------------------------------------- */
+/* ---- MPI_Init and the ends ------------------------------------------------------------------- */
 
 void HYD_spawned_began(int process_id)
 {
@@ -54,7 +55,8 @@ void HYD_spawned_began(int process_id)
     for (int i = 0; i < HYD_pmcd_pmip.local.proxy_process_count; i++)
         if (!children[i].begun)
             return;
-    HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);     /* if mpiexec has failed, the main loop finds out */
+    /* if mpiexec has failed, the main loop finds out */
+    HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);
 }
 
 void HYD_spawned_note_init(int process_id, int is_in_init)
@@ -107,14 +109,16 @@ static HYD_status read_rest(int process_id)
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
     struct pollfd there = {.fd = fd,.events = POLLIN };
 
-    while (status == HYD_SUCCESS && fd >= 0 && !children[process_id].closed && poll(&there, 1, 0) > 0)
+    while (status == HYD_SUCCESS && fd >= 0 && !children[process_id].closed &&
+           poll(&there, 1, 0) > 0)
         status = HYD_pmcd_pmip_adapt_read_pmi(fd);
     return status;
 }
 
 static void report_end(int process_id, int wait_status)
 {
-    struct HYD_spawn_end end = {.index = (uint32_t) process_id,.wait_status = (uint32_t) wait_status,
+    struct HYD_spawn_end end = {.index = (uint32_t) process_id,
+                                .wait_status = (uint32_t) wait_status,
         .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
         .begun = (uint32_t) children[process_id].begun,
         .in_init = (uint32_t) children[process_id].in_init
@@ -130,7 +134,8 @@ static int status_of(int process_id)
 
     if (children[process_id].exited)
         return children[process_id].wait_status;
-    (void) waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[process_id], &info, WEXITED | WNOHANG | WNOWAIT);
+    (void) waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[process_id], &info,
+                  WEXITED | WNOHANG | WNOWAIT);
     return info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
 }
 
@@ -176,7 +181,8 @@ static HYD_status watch(void)
             continue;           /* an old kernel: mpiexec learns of it when all have ended */
         status = HYDU_sock_cloexec(child->watch_fd);
         HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
-        status = HYDT_dmx_register_fd(1, &child->watch_fd, HYD_POLLIN, (void *) (size_t) i, ended_cb);
+        status =
+            HYDT_dmx_register_fd(1, &child->watch_fd, HYD_POLLIN, (void *) (size_t) i, ended_cb);
         HYDU_ERR_POP(status, "unable to register fd\n");
     }
 
@@ -186,7 +192,7 @@ static HYD_status watch(void)
     goto fn_exit;
 }
 
-/* ---- executions ------------------------------------------------------------------------------------------------ */
+/* ---- executions ------------------------------------------------------------------------------ */
 
 HYD_status HYD_spawned_check(void)
 {

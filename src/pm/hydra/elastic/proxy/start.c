@@ -1,7 +1,8 @@
 /*
- * The proxy's work before and while it starts its processes: it reads mpiexec's description of a joining group, makes
- * the board, and passes it to each process.  On mpiexec's host it prepares to remove the step socket of an mpiexec that
- * is killed.  See agent.h for the contract and pmi_adapt.h for PMI_ADAPT.
+ * The proxy's work before and while it starts its processes: it reads mpiexec's description of a
+ * joining group, makes the board, and passes it to each process.  On mpiexec's host it prepares to
+ * remove the step socket of an mpiexec that is killed.  See agent.h for the contract and
+ * pmi_adapt.h for PMI_ADAPT.
  */
 
 #include "state.h"
@@ -33,8 +34,9 @@ HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
 {
     HYD_status status = HYD_SUCCESS;
 
-    int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u,modify=%u", &HYD_agent.join.first_uid,
-                   &HYD_agent.join.epoch, &HYD_agent.join.pre, &HYD_agent.join.local_pre, &HYD_agent.join.modify);
+    int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u,modify=%u",
+                   &HYD_agent.join.first_uid, &HYD_agent.join.epoch, &HYD_agent.join.pre,
+                   &HYD_agent.join.local_pre, &HYD_agent.join.modify);
     HYDU_ERR_CHKANDJUMP(status, n != 5, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
     HYD_agent.join.given = 1;
     HYD_agent.epoch = HYD_agent.join.epoch;
@@ -70,7 +72,8 @@ HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv)
     HYD_status status = HYD_SUCCESS;
     char *count = strchr(**argv, ':'), *numbers = count ? strchr(count + 1, ':') : NULL;
 
-    HYDU_ERR_CHKANDJUMP(status, !numbers, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
+    HYDU_ERR_CHKANDJUMP(status, !numbers, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg,
+                        **argv);
     *count = *numbers = '\0';
     gpus.variables = MPL_strdup(**argv);
     gpus.count = atoi(count + 1);
@@ -92,7 +95,8 @@ static char *after_commas(char *text, int commas)
     return text;
 }
 
-/* Of the GPUs of this node those of one process; more processes than were booked begin with the first again. */
+/* Of the GPUs of this node those of one process; more processes than were booked begin with the
+ * first again. */
 static void own_gpus(int process_id, char *own, size_t bytes)
 {
     int all = gpus.numbers[0] != '\0';
@@ -100,7 +104,8 @@ static void own_gpus(int process_id, char *own, size_t bytes)
     for (const char *comma = gpus.numbers; (comma = strchr(comma, ',')); comma++)
         all++;
     int shares = gpus.count > 0 ? all / gpus.count : 0;
-    char *first = shares > 0 ? after_commas(gpus.numbers, process_id % shares * gpus.count) : gpus.numbers;
+    char *first =
+        shares > 0 ? after_commas(gpus.numbers, process_id % shares * gpus.count) : gpus.numbers;
     size_t length = strlen(first);
     if (shares > 0 && (process_id % shares + 1) * gpus.count < all)
         length = (size_t) (after_commas(first, gpus.count) - 1 - first);
@@ -124,7 +129,7 @@ static HYD_status add_gpus(int process_id, struct HYD_env **env)
     return status;
 }
 
-/* ---- the step socket ------------------------------------------------------------------------------------------- */
+/* ---- the step socket ------------------------------------------------------------------------- */
 
 #define MPIEXEC_ENDS_MS 500     /* from the end of its connection to its end */
 
@@ -144,16 +149,19 @@ static int is_disconnected(void)
 /* An mpiexec that was killed has not done that. */
 static void remove_step_socket(void)
 {
-    char folder[STEP_SOCKET_PATH_MAX], path[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX], id[STEP_ID_MAX];
+    char folder[STEP_SOCKET_PATH_MAX], path[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX],
+        id[STEP_ID_MAX];
     struct pollfd end = {.fd = our_mpiexec.watch,.events = POLLIN };
 
-    if (getpid() != our_mpiexec.proxy || poll(&end, 1, is_disconnected()? MPIEXEC_ENDS_MS : 0) <= 0 ||
+    if (getpid() != our_mpiexec.proxy ||
+        poll(&end, 1, is_disconnected() ? MPIEXEC_ENDS_MS : 0) <= 0 ||
         step_socket_directory(folder, sizeof(folder), error, sizeof(error)) < 0 ||
         step_socket_check_directory(folder, error, sizeof(error)) < 0)
         return;
     for (int n = 1; n <= STEP_IDS_OF_A_PID; n++) {
         step_socket_id(our_mpiexec.pid, n, id, sizeof(id));
-        if (step_socket_path(folder, id, path, sizeof(path), error, sizeof(error)) < 0 || access(path, F_OK) < 0)
+        if (step_socket_path(folder, id, path, sizeof(path), error, sizeof(error)) < 0 ||
+            access(path, F_OK) < 0)
             return;
         step_socket_remove_stale(path);
     }
@@ -171,7 +179,7 @@ static void watch_mpiexec(void)
         atexit(remove_step_socket);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 HYD_status HYD_pmcd_pmip_adapt_start(void)
 {
@@ -199,7 +207,8 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
         HYD_pmcd_pmip_adapt_count_output();
     }
 
-    int error = HYD_board_create(&HYD_agent.board, HYD_pmcd_pmip.local.kvs->kvsname, HYD_agent_process_count());
+    int error = HYD_board_create(&HYD_agent.board, HYD_pmcd_pmip.local.kvs->kvsname,
+                                 HYD_agent_process_count());
     if (error && !HYD_agent.join.given) {
         /* The job can run without: its processes stay as they are launched. */
         HYDU_dump(stderr, "no adaptations: unable to create the adapt board (%s)\n",
@@ -212,9 +221,9 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYDU_MALLOC_OR_JUMP(HYD_agent.processes, struct HYD_agent_process *,
                         HYD_agent_process_count() * sizeof(*HYD_agent.processes), status);
     for (int i = 0; i < HYD_agent_process_count(); i++) {
-        HYD_agent.processes[i] = (struct HYD_agent_process) {.stdin_fd = HYD_FD_UNSET,.input_path = -1,
-            .watch_fd = -1,.wake_fd = -1
-        };
+        HYD_agent.processes[i] = (struct HYD_agent_process){.stdin_fd = HYD_FD_UNSET,
+                                                            .input_path = -1, .watch_fd = -1,
+                                                            .wake_fd = -1};
         HYD_queue_init(&HYD_agent.processes[i].input);
     }
 
@@ -241,7 +250,8 @@ void HYD_pmcd_pmip_cannot(const char *format, ...)
     exit(1);
 }
 
-/* A proxy that mpiexec has started by itself has mpiexec's variables; one of a launcher has those of its host. */
+/* A proxy that mpiexec has started by itself has mpiexec's variables; one of a launcher has those
+ * of its host. */
 void HYD_pmcd_pmip_choose_env(const char *prop)
 {
     HYD_child_clears_env = prop && strcmp(prop, "all") && getenv("HYDI_CONTROL_FD");
@@ -271,11 +281,12 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
         return HYDU_sock_cloexec(HYD_agent.board.fd);   /* they have no board */
     if (process_id == 0)
         HYD_tasks_environment(*env);
-    MPL_snprintf(text, sizeof(text),
-                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u",
-                 PMI_ADAPT_VERSION, HYD_agent.board.fd, process_id,
-                 HYD_agent.join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-                 HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, HYD_agent.join.modify);
+    MPL_snprintf(
+        text, sizeof(text),
+        "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u", PMI_ADAPT_VERSION,
+        HYD_agent.board.fd, process_id,
+        HYD_agent.join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+        HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, HYD_agent.join.modify);
     return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
 }
 

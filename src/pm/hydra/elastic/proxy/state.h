@@ -1,6 +1,6 @@
 /*
- * Common data of the proxy's files about adaptations: its processes and their board (board.h). Made by start.c
- * before the first process runs; used from the event loop only.
+ * Common data of the proxy's files about adaptations: its processes and their board (board.h). Made
+ * by start.c before the first process runs; used from the event loop only.
  */
 
 #ifndef PROXY_STATE_H_INCLUDED
@@ -14,7 +14,8 @@
 struct HYD_agent_process {
     /* stdin.c */
     int stdin_fd;               /* write end, or < 0 */
-    int input_path;             /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
+    /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
+    int input_path;
     struct HYD_queue input;     /* not written yet */
     uint32_t input_messages;    /* of mpiexec, of which it is not notified yet */
     int input_ends;             /* and is closed then */
@@ -23,17 +24,20 @@ struct HYD_agent_process {
     int broke;                  /* its connection has been closed in use; exits.c */
     int connection;             /* when it broke: its descriptor */
     int begin_reported;             /* mpiexec knows that */
-    uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
+    /* inode of the connection on which it made calls on process sets; 0: none */
+    uint64_t socket;
     /* the others are exits.c's */
     int watch_fd;               /* pidfd, or -1 */
     int wake_fd;                /* the same, which only wakes the main loop */
-    pid_t leader;               /* with -pmi-port: its process group, in which somebody may connect; else 0 */
+    /* with -pmi-port: its process group, in which somebody may connect; else 0 */
+    pid_t leader;
     int ended;
     int wait_status;            /* when ended */
     int held;                   /* its end is to be reported after the root cause's */
     int reported;               /* its end */
     int let_go;                 /* however it ends, nobody is ended for it */
-    int undecided;              /* it aborts, and mpiexec reports whether it was permitted to exit */
+    /* it aborts, and mpiexec reports whether it was permitted to exit */
+    int undecided;
 };
 
 struct HYD_agent {

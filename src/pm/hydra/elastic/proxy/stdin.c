@@ -10,7 +10,8 @@
 
 static int reader = -1;         /* process whose stdin_fd is downstream.in */
 static int planned = -1;        /* process that will be the reader if the plan is committed */
-static int unread = HYD_FD_UNSET;       /* without a board: write end of the last process that was started */
+/* without a board: write end of the last process that was started */
+static int unread = HYD_FD_UNSET;
 
 static int for_all = 0;         /* -s all */
 static int to_all = 0;          /* the message that has come */
@@ -37,7 +38,7 @@ int *HYD_pmcd_pmip_adapt_stdin(int process_id)
     return &unread;
 }
 
-/* ---- pipes that are closed and opened again -------------------------------------------------------------------- */
+/* ---- pipes that are closed and opened again -------------------------------------------------- */
 
 static int open_again(int fd, int flags)
 {
@@ -66,8 +67,8 @@ static void resume_input(struct HYD_agent_process *p)
     close_end(&p->input_path);
 }
 
-/* Rank 0's is where stock keeps it.  Input comes for the first group of the job only; another one gets it when it is
- * in the world, if it has a board. */
+/* Rank 0's is where stock keeps it.  Input comes for the first group of the job only; another one
+ * gets it when it is in the world, if it has a board. */
 void HYD_stdin_started(void)
 {
     int is_launch = HYD_pmcd_pmip.local.pgid == 0, first = HYD_agent_process_of_rank(0);
@@ -112,10 +113,11 @@ static void report_taken(int rank, uint32_t messages)
     uint32_t payload[2] = { (uint32_t) rank, messages };
 
     if (messages > 0)
-        (void) HYD_reports_send(HYD_ADAPT_INPUT_TAKEN, HYD_agent.epoch, 0, payload, sizeof(payload));
+        (void) HYD_reports_send(HYD_ADAPT_INPUT_TAKEN, HYD_agent.epoch, 0, payload,
+                                sizeof(payload));
 }
 
-/* ---- what waits for a process that does not read ------------------------------------------------------------- */
+/* ---- what waits for a process that does not read --------------------------------------------- */
 
 static HYD_status space_cb(int fd, HYD_event_t events, void *userp);
 
@@ -180,9 +182,10 @@ static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* ---- what comes from mpiexec --------------------------------------------------------------------------------- */
+/* ---- what comes from mpiexec ----------------------------------------------------------------- */
 
-/* Messages of mpiexec that one is, where rank 0 alone can have it: with -s all one for each process. */
+/* Messages of mpiexec that one is, where rank 0 alone can have it: with -s all one for each
+ * process. */
 static uint32_t taken_at_once(void)
 {
     return for_all ? (uint32_t) HYD_agent_process_count() : 1;
@@ -193,7 +196,8 @@ static void choose_reader(int process_id)
     reader = process_id;
     resume_input(&HYD_agent.processes[reader]);
     int fd = HYD_agent.processes[reader].stdin_fd;
-    if (fd >= 0 && !HYD_agent.processes[reader].input_ends && HYDU_sock_set_nonblock(fd) == HYD_SUCCESS)
+    if (fd >= 0 && !HYD_agent.processes[reader].input_ends &&
+        HYDU_sock_set_nonblock(fd) == HYD_SUCCESS)
         HYD_pmcd_pmip.downstream.in = fd;
     else
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
@@ -201,7 +205,8 @@ static void choose_reader(int process_id)
 
 static int is_open(int process_id)
 {
-    return HYD_agent.processes[process_id].stdin_fd >= 0 && !HYD_agent.processes[process_id].input_ends;
+    return HYD_agent.processes[process_id].stdin_fd >= 0 &&
+        !HYD_agent.processes[process_id].input_ends;
 }
 
 /* After what waits. */
@@ -252,7 +257,7 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
     }
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------------ */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 void HYD_stdin_planned(int rank)
 {
@@ -280,7 +285,8 @@ HYD_status HYD_stdin_reads(const char *payload, size_t bytes)
     uint32_t rank;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(rank), HYD_INTERNAL_ERROR, "malformed reader of standard input\n");
+    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(rank), HYD_INTERNAL_ERROR,
+                        "malformed reader of standard input\n");
     memcpy(&rank, payload, sizeof(rank));
     int i = HYD_agent.processes ? HYD_agent_process_of_rank((int) rank) : -1;
     if (i >= 0 && i != reader)
@@ -293,7 +299,7 @@ HYD_status HYD_stdin_reads(const char *payload, size_t bytes)
     goto fn_exit;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct piece {
     const char *bytes;

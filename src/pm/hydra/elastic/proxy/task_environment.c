@@ -19,7 +19,8 @@ static int is_managers(const char *name)
 static int is_given(const struct HYD_env *env, const char *entry)
 {
     for (; env; env = env->next)
-        if (!strncmp(env->env_name, entry, strlen(env->env_name)) && entry[strlen(env->env_name)] == '=')
+        if (!strncmp(env->env_name, entry, strlen(env->env_name)) &&
+            entry[strlen(env->env_name)] == '=')
             return 1;
     return 0;
 }

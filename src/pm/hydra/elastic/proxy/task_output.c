@@ -1,7 +1,8 @@
 /*
- * Standard output and standard error of processes that programs start one by one (task_output.h, tasks.h).  Each has
- * pipes of its own, so that its lines are whole, as long as there are descriptors: if the limit is reached, the proxy
- * raises its own.  Others share two pipes, which is printed.
+ * Standard output and standard error of processes that programs start one by one (task_output.h,
+ * tasks.h).  Each has pipes of its own, so that its lines are whole, as long as there are
+ * descriptors: if the limit is reached, the proxy raises its own.  Others share two pipes, which is
+ * printed.
  */
 
 #include "state.h"
@@ -24,7 +25,8 @@ struct stream {
     int which;                  /* 0: standard output, 1: standard error */
     int is_shared;
     uint32_t uid, number;       /* of the one process whose it is */
-    char *part;                 /* the beginning of its line, PART_MAX bytes; NULL: nothing is held */
+    /* the beginning of its line, PART_MAX bytes; NULL: nothing is held */
+    char *part;
     int part_bytes;
     struct stream *next;
 };
@@ -57,9 +59,13 @@ static HYD_status send_output(const struct stream *s, const char *bytes, int cou
         hdr.pid = (int) s->uid;
         hdr.pmi_version = (int) s->number;
     }
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, &hdr, sizeof(hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    status =
+        HYDU_sock_write(HYD_pmcd_pmip.upstream.control, &hdr, sizeof(hdr), &sent, &closed,
+                        HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send to mpiexec\n");
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    status =
+        HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed,
+                        HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send to mpiexec\n");
     HYD_pmcd_pmip_adapt_output(count);
 
@@ -77,7 +83,8 @@ static HYD_status send_part(struct stream *s)
     return status;
 }
 
-/* Lines of processes without labels go on as a whole, unless they are long; with labels mpiexec sees to that. */
+/* Lines of processes without labels go on as a whole, unless they are long; with labels mpiexec
+ * sees to that. */
 static HYD_status send_lines(struct stream *s, const char *bytes, int count)
 {
     HYD_status status = HYD_SUCCESS;
@@ -142,10 +149,12 @@ HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
     struct stream *next;
 
     HYD_loop_outdate();
-    for (struct stream * s = find_next(streams, uid, number); s && status == HYD_SUCCESS; s = next) {
+    for (struct stream * s = find_next(streams, uid, number); s && status == HYD_SUCCESS;
+         s = next) {
         struct pollfd there = {.fd = s->fd,.events = POLLIN };
         next = find_next(s->next, uid, number);
-        for (int left = READS_MAX; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--) {
+        for (int left = READS_MAX; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1;
+             left--) {
             int is_open = there.revents & POLLIN;
             status = output_cb(s->fd, HYD_POLLIN, s);
             if (!is_open) {
@@ -219,7 +228,8 @@ static int has_spare(int lowest)
 static int open_own(uint32_t uid, uint32_t number, int ends[2])
 {
     for (int which = 0; which < 2; which++)
-        (void) open_stream((struct stream) {.which = which,.uid = uid,.number = number }, &ends[which]);
+        (void) open_stream((struct stream) {.which = which,.uid = uid,.number = number },
+                           &ends[which]);
     if (ends[0] >= 0 && ends[1] >= 0 && has_spare(ends[1]))
         return 1;
     HYD_task_output_opened(ends);        /* the streams that there are end by that */
@@ -235,12 +245,14 @@ static void print_shared(void)
         return;
     is_printed = 1;
     getrlimit(RLIMIT_NOFILE, &limit);
-    HYDU_dump(stderr, "more processes run here at a time than there are descriptors for their output "
-              "(ulimit -Hn: %llu): lines of further ones may be mixed\n", (unsigned long long) limit.rlim_cur);
+    HYDU_dump(stderr,
+              "more processes run here at a time than there are descriptors for their output "
+              "(ulimit -Hn: %llu): lines of further ones may be mixed\n",
+              (unsigned long long) limit.rlim_cur);
 }
 
-/* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
- * error. */
+/* Pipes for a process that is started next: their write ends, for standard output and standard
+ * error.  "" or an error. */
 const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2])
 {
     const char *why = "";

@@ -12,10 +12,11 @@
 #include <sys/resource.h>
 
 extern char **HYD_task_environment;     /* NULL: no memory, or not known yet */
-extern struct rlimit HYD_task_descriptors;      /* their limit, if it is not the proxy's; else rlim_max is 0 */
+/* their limit, if it is not the proxy's; else rlim_max is 0 */
+extern struct rlimit HYD_task_descriptors;
 
-/* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
- * error. */
+/* Pipes for a process that is started next: their write ends, for standard output and standard
+ * error.  "" or an error. */
 const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2]);
 /* It has been started, or could not be. */
 void HYD_task_output_opened(const int ends[2]);

@@ -33,16 +33,18 @@ static struct task *tasks = NULL;
 static pid_t owner = 0;         /* children that exit by exit() end nobody */
 static char *world = NULL;      /* --adapt-tasks */
 
-/* ---- start and end ----------------------------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
-static HYD_status report_task(uint32_t uid, uint32_t number, enum pmi_task_stage stage, int code, const char *why)
+static HYD_status report_task(uint32_t uid, uint32_t number, enum pmi_task_stage stage, int code,
+                              const char *why)
 {
     char payload[sizeof(struct task_head) + 512];
     struct task_head head = { uid, number, (uint32_t) stage, (uint32_t) code };
 
     memcpy(payload, &head, sizeof(head));
     MPL_snprintf(payload + sizeof(head), sizeof(payload) - sizeof(head), "%s", why);
-    return HYD_reports_send(REPORT_TASK, 0, 0, payload, sizeof(head) + strlen(payload + sizeof(head)));
+    return HYD_reports_send(REPORT_TASK, 0, 0, payload,
+                            sizeof(head) + strlen(payload + sizeof(head)));
 }
 
 static struct task **find_task(uint32_t uid, uint32_t number)
@@ -92,7 +94,8 @@ static HYD_status poll_tasks_again(void)
     return HYD_SUCCESS;
 }
 
-/* Stock's main loop has been quicker; it goes to sleep without looking whether this was what it waits for. */
+/* Stock's main loop has been quicker; it goes to sleep without looking whether this was what it
+ * waits for. */
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
 {
     for (struct task ** slot = &tasks; *slot; slot = &(*slot)->next) {
@@ -118,14 +121,15 @@ static void become(char *const argv[], int null, const int out[2], volatile int 
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (HYD_task_descriptors.rlim_max > 0)
         setrlimit(RLIMIT_NOFILE, &HYD_task_descriptors);
-    if (dup2(null, STDIN_FILENO) >= 0 && dup2(out[0], STDOUT_FILENO) >= 0 && dup2(out[1], STDERR_FILENO) >= 0)
+    if (dup2(null, STDIN_FILENO) >= 0 && dup2(out[0], STDOUT_FILENO) >= 0 &&
+        dup2(out[1], STDERR_FILENO) >= 0)
         execvpe(argv[0], argv, HYD_task_environment);
     *error = errno;
     _exit(127);
 }
 
-/* The pid, or -1 with an error.  A vfork costs the same however large we are, and returns at once whether it could be
- * executed. */
+/* The pid, or -1 with an error.  A vfork costs the same however large we are, and returns at once
+ * whether it could be executed. */
 static pid_t execute_task(char *const argv[], const int out[2], int *error)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -157,7 +161,8 @@ static const char *watch_task(struct task *t)
     t->pidfd = (int) syscall(SYS_pidfd_open, t->pid, 0);
     if (t->pidfd < 0)
         return MPL_strerror(errno);
-    return HYDT_dmx_register_fd(1, &t->pidfd, HYD_POLLIN, NULL, exited_cb) == HYD_SUCCESS ? "" : "no memory";
+    return HYDT_dmx_register_fd(1, &t->pidfd, HYD_POLLIN, NULL,
+                                exited_cb) == HYD_SUCCESS ? "" : "no memory";
 }
 
 /* It has not been waited for: the number is its own. */
@@ -167,8 +172,8 @@ static void signal_task(const struct task *t, int signum)
         kill(t->pid, signum);
 }
 
-/* The daemon ends with mpiexec, however that ends.  The kernel kills its children then, but not what these have
- * started. */
+/* The daemon ends with mpiexec, however that ends.  The kernel kills its children then, but not
+ * what these have started. */
 static void kill_groups(void)
 {
     for (struct task * t = owner == getpid() ? tasks : NULL; t; t = t->next)
@@ -181,7 +186,8 @@ static HYD_status run_task(const struct task_head *head, char *const argv[])
 {
     struct task *t = NULL;
     int error = 0, out[2];
-    const char *why = HYD_task_environment ? HYD_task_output_open(head->uid, head->number, out) : "no memory";
+    const char *why =
+        HYD_task_environment ? HYD_task_output_open(head->uid, head->number, out) : "no memory";
     HYD_status status = HYD_SUCCESS;
 
     if (*why)
@@ -214,7 +220,7 @@ static HYD_status run_task(const struct task_head *head, char *const argv[])
     goto fn_exit;
 }
 
-/* ---- processes of one world -------------------------------------------------------------------------------------- */
+/* ---- processes of one world ------------------------------------------------------------------ */
 
 HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv)
 {
@@ -237,9 +243,11 @@ HYD_status HYD_tasks_adopt(void)
 
     for (int i = 0; i < HYD_agent_process_count(); i++) {
         struct task *t = NULL;
-        HYDU_ERR_CHKANDJUMP(status, !*at, HYD_INTERNAL_ERROR, "bad value of --adapt-tasks: %s\n", world);
+        HYDU_ERR_CHKANDJUMP(status, !*at, HYD_INTERNAL_ERROR, "bad value of --adapt-tasks: %s\n",
+                            world);
         HYDU_MALLOC_OR_JUMP(t, struct task *, sizeof(*t), status);
-        *t = (struct task) {.uid = uid,.number = (uint32_t) strtoul(at + 1, &at, 10),.pidfd = -1,.kill_at_ms = -1 };
+        *t = (struct task) {.uid = uid,.number = (uint32_t) strtoul(at + 1, &at, 10),.pidfd = -1,
+                            .kill_at_ms = -1 };
         t->pid = HYD_pmcd_pmip.downstream.pid[i];
         t->next = tasks;
         tasks = t;
@@ -268,7 +276,7 @@ static void let_world_go(void)
         HYD_agent.processes[i].let_go = 1;
 }
 
-/* ---- orders ------------------------------------------------------------------------------------------------------ */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 /* A text at the front of `left` bytes, copied; NULL: malformed. */
 static char *take_task_text(const char **bytes, size_t *left)
@@ -374,7 +382,8 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
     struct task_head head;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(head), HYD_INTERNAL_ERROR, "malformed order about a process\n");
+    HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(head), HYD_INTERNAL_ERROR,
+                        "malformed order about a process\n");
     memcpy(&head, payload, sizeof(head));
     struct task *t = *find_task(head.uid, head.number);
     const char *rest = payload + sizeof(head);
@@ -384,7 +393,8 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
         case TASK_RUN:
             return on_run(&head, rest, left);
         case TASK_SIGNAL:
-            MPL_snprintf(name, sizeof(name), "%.*s", (int) (left < sizeof(name) ? left : sizeof(name) - 1), rest);
+            MPL_snprintf(name, sizeof(name), "%.*s",
+                         (int) (left < sizeof(name) ? left : sizeof(name) - 1), rest);
             if (t && pmi_signal_number(name))
                 signal_task(t, pmi_signal_number(name));
             break;

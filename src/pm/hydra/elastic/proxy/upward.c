@@ -50,7 +50,7 @@ void HYD_upward_complete(void)
     has_used_tree = 0;
 }
 
-/* ---- gathering ----------------------------------------------------------------------------------- */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 static int anything_waits(void)
 {
@@ -80,7 +80,9 @@ HYD_status HYD_upward_flush(void)
         HYD_connection_queue(way.parent, block);
         status = HYD_connection_send(way.parent);
     } else {
-        status = HYD_upward_to_mpiexec(HYD_ADAPT_GATHERED, 0, 0, block->data + sizeof(head), (size_t) head.bytes);
+        status =
+            HYD_upward_to_mpiexec(HYD_ADAPT_GATHERED, 0, 0, block->data + sizeof(head),
+                                  (size_t) head.bytes);
     }
 
   fn_exit:
@@ -93,8 +95,8 @@ HYD_status HYD_upward_flush(void)
 }
 
 /* An entry whose payload is in two parts. */
-static HYD_status append(struct HYD_relay_entry entry, const void *payload, size_t bytes, const void *rest,
-                         size_t rest_bytes)
+static HYD_status append(struct HYD_relay_entry entry, const void *payload, size_t bytes,
+                         const void *rest, size_t rest_bytes)
 {
     entry.message.bytes = bytes + rest_bytes;
     size_t whole = HYD_relay_entry_bytes(&entry);
@@ -129,8 +131,10 @@ static HYD_status gather_sample(const struct HYD_relay_entry *entry, const char 
     size_t bytes = (size_t) entry->message.bytes, at = HYD_sample_loops_at(payload, bytes);
 
     loop_set_init(&none);
-    if (!at || !HYD_gathered_loops_add(entry->origin.group, entry->message.epoch, payload + at, bytes - at))
-        return append(*entry, payload, bytes, NULL, 0);         /* mpiexec states what is wrong with it */
+    if (!at || !HYD_gathered_loops_add(entry->origin.group, entry->message.epoch, payload + at,
+                                bytes - at))
+        /* mpiexec states what is wrong with it */
+        return append(*entry, payload, bytes, NULL, 0);
     loop_set_write(&none, no_loops);
     return append(*entry, payload, at, no_loops, loop_set_bytes(&none));
 }
@@ -142,7 +146,8 @@ static HYD_status gather_loops(const struct HYD_relay_entry *entry, const char *
 
     if (bytes >= sizeof(group)) {
         memcpy(&group, payload, sizeof(group));
-        if (HYD_gathered_loops_add(group, entry->message.epoch, payload + sizeof(group), bytes - sizeof(group)))
+        if (HYD_gathered_loops_add(group, entry->message.epoch, payload + sizeof(group),
+                                   bytes - sizeof(group)))
             return HYD_SUCCESS;
     }
     return append(*entry, payload, bytes, NULL, 0);
@@ -175,7 +180,8 @@ static HYD_status gather(const struct HYD_relay_entry *entry, const char *payloa
     else
         status = append(*entry, payload, (size_t) entry->message.bytes, NULL, 0);
     HYDU_ERR_POP(status, "unable to gather a report\n");
-    if ((kind != REPORT_LOOPS && is_complete(kind, entry->message.epoch)) || waiting.used >= UPWARD_WAIT_BYTES)
+    if ((kind != REPORT_LOOPS && is_complete(kind, entry->message.epoch)) ||
+        waiting.used >= UPWARD_WAIT_BYTES)
         status = HYD_upward_flush();
 
   fn_exit:
@@ -216,7 +222,7 @@ void HYD_upward_due(void)
     HYD_upward_flush();         /* if mpiexec has failed, the main loop finds out by itself */
 }
 
-/* ---- own reports --------------------------------------------------------------------------------- */
+/* ---- own reports ----------------------------------------------------------------------------- */
 
 static void keep(uint32_t kind, uint32_t epoch)
 {

@@ -32,7 +32,8 @@ HYD_connection *const PARENT = reinterpret_cast<HYD_connection *>(&slot);
 
 constexpr HYD_relay_origin OWN = {0, 3};
 
-std::string entry(HYD_relay_origin origin, uint32_t kind, uint32_t epoch, uint32_t sequence, std::string payload = "")
+std::string entry(HYD_relay_origin origin, uint32_t kind, uint32_t epoch, uint32_t sequence,
+                  std::string payload = "")
 {
     HYD_relay_entry head = {origin, {kind, epoch, payload.size(), sequence, 0}};
     std::string bytes(reinterpret_cast<const char *>(&head), sizeof head);
@@ -143,7 +144,8 @@ TEST_F(UpwardTest, who_has_nobody_below_reports_to_the_one_above_at_once)
 TEST_F(UpwardTest, those_of_all_below_go_on_together)
 {
     HYD_upward_path(PARENT, 4);
-    EXPECT_TRUE(take(entry({0, 5}, REPORT_COMMITTED, 4, 1) + entry({2, 0}, REPORT_COMMITTED, 4, 7)));
+    EXPECT_TRUE(
+        take(entry({0, 5}, REPORT_COMMITTED, 4, 1) + entry({2, 0}, REPORT_COMMITTED, 4, 7)));
     HYD_upward_report(REPORT_COMMITTED, 4, nullptr, 0);
     EXPECT_TRUE(sent.empty());
     EXPECT_TRUE(take(entry({0, 6}, REPORT_COMMITTED, 4, 2)));
@@ -156,7 +158,8 @@ TEST_F(UpwardTest, those_of_all_below_go_on_together)
     EXPECT_EQ(HYD_upward_wait_ms(), -1);
 }
 
-/* Also when some of the others have been sent on before, and those of another kind or epoch do not count. */
+/* Also when some of the others have been sent on before, and those of another kind or epoch do not
+ * count. */
 TEST_F(UpwardTest, the_last_one_does_not_wait)
 {
     HYD_upward_path(nullptr, 3);
@@ -206,7 +209,8 @@ TEST_F(UpwardTest, N6_loops_are_merged_on_the_way)
     auto entries = sent_entries(0);
     ASSERT_EQ(entries.size(), 5u) << "loops of two groups, rows of three daemons";
     for (size_t i = 0; i < 2; i++) {
-        EXPECT_EQ(entries[i].head.message.kind, static_cast<uint32_t>(REPORT_LOOPS)) << "they come first";
+        EXPECT_EQ(entries[i].head.message.kind, static_cast<uint32_t>(REPORT_LOOPS))
+            << "they come first";
         auto report = elastic::parse_loops(bytes(entries[i].payload));
         ASSERT_TRUE(report);
         EXPECT_EQ(report->loops.write(), (report->group == 0 ? all : others).write());
@@ -223,7 +227,8 @@ TEST_F(UpwardTest, N6_loops_are_merged_on_the_way)
 TEST_F(UpwardTest, a_sample_that_is_none_goes_on_as_it_is)
 {
     HYD_upward_path(PARENT, 2);
-    take(entry({0, 5}, REPORT_PERFORMANCE, 21, 1, "rubbish") + entry({0, 5}, REPORT_LOOPS, 21, 2, "more rubbish"));
+    take(entry({0, 5}, REPORT_PERFORMANCE, 21, 1, "rubbish") +
+         entry({0, 5}, REPORT_LOOPS, 21, 2, "more rubbish"));
     HYD_upward_flush();
     auto entries = sent_entries(0);
     ASSERT_EQ(entries.size(), 2u);
@@ -244,15 +249,17 @@ TEST_F(UpwardTest, a_proxy_above_fails)
     HYD_upward_repeat_all();
     ASSERT_EQ(reports.size(), 3u);
     for (size_t i = 0; i < 2; i++) {
-        EXPECT_EQ(reports[1 + i].kind, static_cast<uint32_t>(i ? REPORT_COMMITTED : REPORT_PREPARED));
-        EXPECT_EQ(reports[1 + i].sequence, sent_entries(i)[0].head.message.sequence) << "so that each counts once";
+        EXPECT_EQ(reports[1 + i].kind,
+                  static_cast<uint32_t>(i ? REPORT_COMMITTED : REPORT_PREPARED));
+        EXPECT_EQ(reports[1 + i].sequence, sent_entries(i)[0].head.message.sequence)
+            << "so that each counts once";
     }
     HYD_upward_report(REPORT_PERFORMANCE, 9, "sample", 6);
     EXPECT_EQ(sent.size(), 2u) << "the failed one is not used any more";
 }
 
-/* This proxy holds the reports of the others, and passed on its own alone: the others repeat theirs, and waiting
- * reports go directly. */
+/* This proxy holds the reports of the others, and passed on its own alone: the others repeat
+ * theirs, and waiting reports go directly. */
 TEST_F(UpwardTest, queued_data_of_a_failed_relay_is_sent_directly)
 {
     HYD_upward_path(PARENT, 3);
@@ -312,9 +319,11 @@ HYD_relay_origin HYD_upward_origin(void)
     return OWN;
 }
 
-HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t epoch, uint32_t sequence, const void *payload, size_t bytes)
+HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t epoch, uint32_t sequence,
+                                 const void *payload, size_t bytes)
 {
-    reports.push_back({kind, epoch, sequence, std::string(static_cast<const char *>(payload), bytes)});
+    reports.push_back(
+        {kind, epoch, sequence, std::string(static_cast<const char *>(payload), bytes)});
     return HYD_SUCCESS;
 }
 

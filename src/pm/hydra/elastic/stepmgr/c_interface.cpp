@@ -1,7 +1,7 @@
 /*
  * The C interface of stepmgr.h over class Step.  No exception leaves this file.  A call that
- * arrives while another one runs (an effect that failed and notified the step manager so at once) is put off
- * until that one is done, so that Step never sees a change under its feet.
+ * arrives while another one runs (an effect that failed and notified the step manager so at once)
+ * is put off until that one is done, so that Step never sees a change under its feet.
  */
 
 #include "stepmgr/stepmgr.h"
@@ -40,7 +40,8 @@ void guarded(stepmgr *core, const std::function<void()> &call)
     try {
         call();
     } catch (const std::exception &exception) {
-        std::string text = std::string("internal error of the adaptation core: ") + exception.what();
+        std::string text =
+            std::string("internal error of the adaptation core: ") + exception.what();
         core->effects.notify_user(core->effects.context, text.c_str());
     }
 }
@@ -142,7 +143,9 @@ void stepmgr_report(struct stepmgr *core, int64_t now_ms, int group, int proxy,
     const auto *first = static_cast<const unsigned char *>(payload);
     elastic::Bytes whole(first, bytes);
     if (!core->busy)
-        return run_now(core, [&] { core->step->report(now_ms, {group, proxy}, report, epoch, whole); });
+        return run_now(core, [&] {
+            core->step->report(now_ms, {group, proxy}, report, epoch, whole);
+        });
     std::vector<unsigned char> copy(whole.begin(), whole.end());
     run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
 }
@@ -167,7 +170,8 @@ void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum)
     run(core, [=] { core->step->terminate(now_ms, signum); });
 }
 
-void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spawned *spawned, int n)
+void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spawned *spawned,
+                     int n)
 {
     std::map<std::string, int> hosts;
     for (int i = 0; i < n; i++)

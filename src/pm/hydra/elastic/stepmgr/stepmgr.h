@@ -1,11 +1,12 @@
 /*
- * The interface of the step manager, which is pure: events and time in, effects out.  One object per job
- * step (mpiexec), driven from Hydra's event loop or from a test that owns a clock and fake proxies.
- * No input, output, clock, thread or randomness of its own (the seed is given).  SPEC six steps,
- * P3, P4, P7, P8, C7, E3, E4.
+ * The interface of the step manager, which is pure: events and time in, effects out.  One object
+ * per job step (mpiexec), driven from Hydra's event loop or from a test that owns a clock and fake
+ * proxies.  No input, output, clock, thread or randomness of its own (the seed is given).  SPEC six
+ * steps, P3, P4, P7, P8, C7, E3, E4.
  *
  * Times are milliseconds of a monotonic clock whose zero the caller chooses (launch is a good one).
- * Every function may call effects before it returns; effects must not call back into the step manager.
+ * Every function may call effects before it returns; effects must not call back into the step
+ * manager.
  */
 
 #ifndef ELASTIC_STEPMGR_H_INCLUDED
@@ -28,7 +29,8 @@ struct step_config {
     const char *policy;         /* text of --adapt-policy, or NULL */
     int range_min, range_max;   /* --adapt-range; 0: not given */
     int64_t interval_ms;        /* --adapt-interval */
-    uint64_t margin;            /* probes from the greatest count to the ceiling; 0: by the program's pace */
+    /* probes from the greatest count to the ceiling; 0: by the program's pace */
+    uint64_t margin;
     int64_t prepare_ms;         /* how long the freeze waits for processes to prepare at most */
     int64_t straggler_ms;       /* P8: report stragglers after this time; 0: never */
     uint64_t seed;
@@ -39,7 +41,8 @@ struct step_config {
     const char *const *hosts;   /* that mpiexec was given, whether processes run there or not */
     int n_hosts;
     int managed;                /* a resource manager decides: resizes without a tag are refused */
-    int processes_max;          /* of the world, in slots and of MPI_Comm_spawn together; 0: any number */
+    /* of the world, in slots and of MPI_Comm_spawn together; 0: any number */
+    int processes_max;
     int states;                 /* --sets-log is given; 2: on a terminal */
 };
 
@@ -57,8 +60,9 @@ struct step_agent {             /* a proxy */
     int group, proxy;
 };
 
-/* Processes that a program starts on slots that it holds (MPIX_Comm_parent_create): one MPI_COMM_WORLD.  By rank: the
- * number of the request, as the process `uid` counts them, its host, and argv, ended by NULL. */
+/* Processes that a program starts on slots that it holds (MPIX_Comm_parent_create): one
+ * MPI_COMM_WORLD.  By rank: the number of the request, as the process `uid` counts them, its host,
+ * and argv, ended by NULL. */
 struct step_world {
     uint32_t uid;
     int count;
@@ -68,31 +72,37 @@ struct step_world {
     const char *parent;         /* for PMI_PARENT_ENV */
 };
 
-/* Actions that the step manager requests.  `context` is the caller's.  Strings and payloads are copied if stored. */
+/* Actions that the step manager requests.  `context` is the caller's.  Strings and payloads are
+ * copied if stored. */
 struct step_effects {
     void *context;
     /* Step 2: start `count` processes of `program` (its MPI_APPNUM; STEP_NO_PROGRAM: none, only
-     * proxies, for which stepmgr_proxy_up is called) as a new process group numbered `group` for `epoch`; `hosts`
-     * (n_hosts names, may be 0) is where.  pre: size of the world now; uids are first_uid + rank; modify:
-     * MPIX_Comm_modify creates them.  stepmgr_local_pre returns the processes of a host.  0 or -1 with a
-     * message in error. */
-    int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
-                   const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
+     * proxies, for which stepmgr_proxy_up is called) as a new process group numbered `group` for
+     * `epoch`; `hosts` (n_hosts names, may be 0) is where.  pre: size of the world now; uids are
+     * first_uid + rank; modify: MPIX_Comm_modify creates them.  stepmgr_local_pre returns the
+     * processes of a host.  0 or -1 with a message in error. */
+    int (*launch) (void *context, uint32_t epoch, int count, int program, int pre,
+                   uint32_t first_uid, int modify, const char *const *hosts, int n_hosts,
+                   int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */
     /* The same to n proxies; messages to one of them come in the order in which they were sent. */
     void (*send) (void *context, const struct step_agent *to, int n, enum step_command command,
                   uint32_t epoch, const void *payload, size_t bytes);
-    void (*reply) (void *context, int client, const char *line);        /* one JSON line, no newline */
+    /* one JSON line, no newline */
+    void (*reply) (void *context, int client, const char *line);
     void (*log) (void *context, const char *line);      /* --adapt-log, one JSON line, no newline */
     void (*notify_user) (void *context, const char *text);      /* one line for standard error */
-    void (*wake_at) (void *context, int64_t time_ms);   /* call stepmgr_time then; replaces; <0 none */
-    /* The same clock in microseconds, for the times in log lines alone; NULL: whole ms are logged. */
+    /* call stepmgr_time then; replaces; <0 none */
+    void (*wake_at) (void *context, int64_t time_ms);
+    /* The same clock in microseconds, for the times in log lines alone; NULL: whole ms are
+     * logged. */
     int64_t (*clock_us)(void *context);
     /* --sets-log, lines without the last newline; only if `states` is set. */
     void (*state_line)(void *context, const char *text);
     /* As launch, for processes of a program's own: a group whose proxies report by REPORT_TASK. */
-    int (*launch_world)(void *context, const struct step_world *world, int *group, char *error, size_t error_bytes);
+    int (*launch_world)(void *context, const struct step_world *world, int *group, char *error,
+                        size_t error_bytes);
 };
 
 #define STEP_NO_PROGRAM (-1)
@@ -123,18 +133,19 @@ void stepmgr_proxy_up(struct stepmgr *core, int64_t now_ms, int group);
 /* A proxy's connection broke or all of its processes have ended. */
 void stepmgr_proxy_disconnected(struct stepmgr *core, int64_t now_ms, int group, int proxy);
 void stepmgr_time(struct stepmgr *core, int64_t now_ms);
-/* mpiexec has got this signal and passes it on: no adaptation begins any more, and a failed process is no failure of
- * the job. */
+/* mpiexec has got this signal and passes it on: no adaptation begins any more, and a failed process
+ * is no failure of the job. */
 void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum);
 /* All processes of MPI_Comm_spawn that run now; a host may be there several times. */
-void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spawned *spawned, int n);
+void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spawned *spawned,
+                     int n);
 /* Whether MPI_Comm_spawn may start so many more: 0, or -1 with a message. */
 int stepmgr_check_spawn(const struct stepmgr *core, int count, char *error, size_t error_bytes);
 /* So many connections to control ports did not know the job's secret. */
 void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count);
 
-/* Processes of the launch, `n` times a first uid and how many from there on, are a process set.  0, or -1: the name is
- * in use, or there are too many sets. */
+/* Processes of the launch, `n` times a first uid and how many from there on, are a process set.  0,
+ * or -1: the name is in use, or there are too many sets. */
 int stepmgr_add_set(struct stepmgr *core, const char *name, const uint32_t (*runs)[2], int n);
 
 /* Whether there is, or was, a process set that is not one of MPI's own. */
@@ -142,8 +153,8 @@ int stepmgr_has_sets(const struct stepmgr *core);
 
 /* How many processes of the present world are on `host`. */
 int stepmgr_local_pre(const struct stepmgr *core, const char *host);
-/* Whether the death of this process is the step manager's business alone (an expansion before agreement:
- * 1, do not clean up the job) or Hydra's usual (0). */
+/* Whether the death of this process is the step manager's business alone (an expansion before
+ * agreement: 1, do not clean up the job) or Hydra's usual (0). */
 int stepmgr_owns_failure(const struct stepmgr *core, int group);
 /* World rank of a process now (-1: not a member), for messages. */
 int stepmgr_world_rank(const struct stepmgr *core, int group, int rank);

@@ -17,11 +17,12 @@ static void report_once(const char *whose, int error)
         return;
     reported = 1;
     if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        HYDU_dump(stderr, "no open file is left for a connection of %s: the limit is %llu (ulimit -n); "
+        HYDU_dump(stderr,
+                  "no open file is left for a connection of %s: the limit is %llu (ulimit -n); "
                   "trying again every second\n", whose, (unsigned long long) limit.rlim_cur);
     } else
-        HYDU_dump(stderr, "unable to accept a connection of %s (%s); trying again every second\n", whose,
-                  MPL_strerror(error));
+        HYDU_dump(stderr, "unable to accept a connection of %s (%s); trying again every second\n",
+                  whose, MPL_strerror(error));
 }
 
 int HYD_accept(int listen_fd, const char *whose)

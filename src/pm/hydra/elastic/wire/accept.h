@@ -1,14 +1,15 @@
 /*
- * Taking in connections, when descriptors or memory may have run out and anybody may connect: no failure of
- * it is one of the job.  For listening sockets that the event loop (event_loop.h) serves.
+ * Taking in connections, when descriptors or memory may have run out and anybody may connect: no
+ * failure of it is one of the job.  For listening sockets that the event loop (event_loop.h)
+ * serves.
  */
 
 #ifndef ACCEPT_H_INCLUDED
 #define ACCEPT_H_INCLUDED
 
-/* The next connection, close-on-exec, or -1: there is none (any more), or there is no descriptor for it.  Then it
- * stays in the socket's queue, the socket pauses for a second, and the user is notified once; `whose` names the
- * expected peers. */
+/* The next connection, close-on-exec, or -1: there is none (any more), or there is no descriptor
+ * for it.  Then it stays in the socket's queue, the socket pauses for a second, and the user is
+ * notified once; `whose` names the expected peers. */
 int HYD_accept(int listen_fd, const char *whose);
 
 #endif /* ACCEPT_H_INCLUDED */

@@ -1,6 +1,7 @@
 /*
- * The payload of STEP_BCAST (kinds.h), to which REPORT_BCAST may reply: the agreement on the call in which a text of a
- * process set is delivered.  pmi_adapt_set.h has its part of the board.  Native byte order.
+ * The payload of STEP_BCAST (kinds.h), to which REPORT_BCAST may reply: the agreement on the call
+ * in which a text of a process set is delivered.  pmi_adapt_set.h has its part of the board.
+ * Native byte order.
  */
 
 #ifndef WIRE_BCAST_H_INCLUDED
@@ -9,9 +10,10 @@
 #include <stdint.h>
 
 enum bcast_what {
-    BCAST_SLOT = 1,            /* the process counts its calls for `bcast` in this slot, whose gate is `value` */
-    /* closes the gates of all slots of `bcast`, reads the counts, sets the gates to the number after the greatest
-     * and reports that; `value`: number of the text */
+    /* the process counts its calls for `bcast` in this slot, whose gate is `value` */
+    BCAST_SLOT = 1,
+    /* closes the gates of all slots of `bcast`, reads the counts, sets the gates to the number
+     * after the greatest and reports that; `value`: number of the text */
     BCAST_FREEZE,
     BCAST_GATE,                 /* sets the gates of all its slots to `value` */
     BCAST_CLOSE                 /* they are shut for good: nobody counts for it any more */

@@ -35,7 +35,7 @@ static struct channel *channel_of(int fd)
     return fd >= 0 && fd < n_channels ? channels[fd] : NULL;
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static HYD_status make_space(int fd)
 {
@@ -53,8 +53,9 @@ static HYD_status make_space(int fd)
     return HYD_SUCCESS;
 }
 
-/* O_NONBLOCK belongs to the open file, which others share (the shell, the rest of a pipeline): so a pipe or terminal
- * is opened once more.  Where that is not permitted (another user's terminal) it is written to in small pieces. */
+/* O_NONBLOCK belongs to the open file, which others share (the shell, the rest of a pipeline): so a
+ * pipe or terminal is opened once more.  Where that is not permitted (another user's terminal) it
+ * is written to in small pieces. */
 static void choose_way(struct channel *c, mode_t mode)
 {
     char name[64];
@@ -125,7 +126,7 @@ void HYD_channel_close(int fd)
     close(fd);
 }
 
-/* ---- output ------------------------------------------------------------------------------------ */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 size_t HYD_channel_waiting(int fd)
 {
@@ -153,8 +154,8 @@ static HYD_status flush(struct channel *c)
     goto fn_exit;
 }
 
-/* Queued data is sent at once if nothing was before it; else when the event loop reports that the socket is
- * writable, as often as it takes little at a time. */
+/* Queued data is sent at once if nothing was before it; else when the event loop reports that the
+ * socket is writable, as often as it takes little at a time. */
 static HYD_status queued(struct channel *c, int failed, int idle)
 {
     HYD_status status = HYD_SUCCESS;
@@ -178,7 +179,8 @@ HYD_status HYD_channel_send_block(int fd, struct HYD_block *block)
     return queued(c, HYD_queue_add(&c->queue, block) < 0, idle);
 }
 
-int HYD_channel_writes(int fd, const void *bytes, int n, int *sent, int *closed, HYD_status * status)
+int HYD_channel_writes(int fd, const void *bytes, int n, int *sent, int *closed,
+                       HYD_status * status)
 {
     struct channel *c = channel_of(fd);
 
@@ -213,7 +215,7 @@ HYD_status HYD_channel_flush(int fd)
     return c ? flush(c) : HYD_SUCCESS;
 }
 
-/* ---- input ------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 int HYD_channel_has_frames(int fd, int *busy)
 {
@@ -238,7 +240,8 @@ int HYD_channel_reads(int fd, void *bytes, int n, int *received, int *closed)
     return 1;
 }
 
-/* Whether the next message is there as a whole, and its bytes as far as they are known; 0: it is none. */
+/* Whether the next message is there as a whole, and its bytes as far as they are known; 0: it is
+ * none. */
 static int has_message(struct channel *c, void *userp, size_t * bytes)
 {
     *bytes = c->head_bytes;
@@ -273,8 +276,8 @@ static HYD_status grow(struct channel *c, size_t bytes)
     return HYD_SUCCESS;
 }
 
-/* Calls the handler with the next message, of n bytes, or with the end of all (0).  The channel may be closed
- * afterwards. */
+/* Calls the handler with the next message, of n bytes, or with the end of all (0).  The channel may
+ * be closed afterwards. */
 static HYD_status handle(struct channel *c, size_t n, void *userp,
                          HYD_status(*callback) (int fd, HYD_event_t events, void *userp))
 {
@@ -294,7 +297,8 @@ static HYD_status handle(struct channel *c, size_t n, void *userp,
     return status;
 }
 
-HYD_status HYD_channel_input(int fd, HYD_status(*callback) (int fd, HYD_event_t events, void *userp),
+HYD_status HYD_channel_input(int fd,
+                             HYD_status(*callback) (int fd, HYD_event_t events, void *userp),
                              void *userp)
 {
     struct channel *c = channel_of(fd);

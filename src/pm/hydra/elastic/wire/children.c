@@ -69,7 +69,8 @@ static void leave_group(void)
     }
 }
 
-/* In the child: its ends of pipes become its streams.  All other descriptors of pipes are closed by execution. */
+/* In the child: its ends of pipes become its streams.  All other descriptors of pipes are closed by
+ * execution. */
 static HYD_status connect_streams(struct streams *streams)
 {
     HYD_status status = HYD_SUCCESS;
@@ -92,7 +93,8 @@ static HYD_status connect_streams(struct streams *streams)
 }
 
 /* In the child, which never returns to its parent's code. */
-static void ATTRIBUTE((noreturn)) become(char **args, struct HYD_env *env, struct streams *streams, int slot)
+static void ATTRIBUTE((noreturn)) become(char **args, struct HYD_env *env, struct streams *streams,
+                                         int slot)
 {
     HYD_status status;
 
@@ -131,8 +133,10 @@ static void close_ends(const int *ends)
             close(ends[fd]);
 }
 
-/* The ends of pipes that the caller wants are put where in, out and err point; slot < 0: it is bound to nothing. */
-HYD_status HYDU_create_process(char **args, struct HYD_env *env, int *in, int *out, int *err, int *pid, int slot)
+/* The ends of pipes that the caller wants are put where in, out and err point; slot < 0: it is
+ * bound to nothing. */
+HYD_status HYDU_create_process(char **args, struct HYD_env *env, int *in, int *out, int *err,
+                               int *pid, int slot)
 {
     int *wanted[N_STREAMS] = { in, out, err };
     struct streams streams = { { -1, -1, -1 }, { -1, -1, -1 } };

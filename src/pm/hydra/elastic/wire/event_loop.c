@@ -18,7 +18,7 @@ static int64_t now_ms(void)
     return HYD_monotonic_us() / 1000;
 }
 
-/* ---- descriptors that are not read -------------------------------------------------------------- */
+/* ---- descriptors that are not read ----------------------------------------------------------- */
 
 static int64_t *paused_until = NULL;    /* by descriptor, 0: not paused */
 static int n_paused_until = 0;
@@ -58,7 +58,7 @@ static int is_paused(int fd, int64_t now)
     return fd < n_paused_until && paused_until[fd] > now;
 }
 
-/* ---- timers ------------------------------------------------------------------------------------ */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 #define TIMERS_MAX 8
 
@@ -103,7 +103,7 @@ static HYD_status serve_timers(int *any)
     goto fn_exit;
 }
 
-/* ---- one round --------------------------------------------------------------------------------- */
+/* ---- one round ------------------------------------------------------------------------------- */
 
 static void free_closed_records(void)
 {
@@ -124,7 +124,8 @@ static void free_closed_records(void)
     }
 }
 
-/* The object of an entry of the poll set: a registered descriptor, or (record is NULL) the output of a channel. */
+/* The object of an entry of the poll set: a registered descriptor, or (record is NULL) the output
+ * of a channel. */
 struct source {
     struct HYDT_dmxu_callback *record;
     int index;
@@ -138,7 +139,8 @@ struct poll_set {
     unsigned state;             /* `states` when it was checked */
 };
 
-/* Counts what makes older polls unreliable: each poll (callbacks may wait themselves), each HYD_loop_outdate. */
+/* Counts what makes older polls unreliable: each poll (callbacks may wait themselves), each
+ * HYD_loop_outdate. */
 static unsigned states = 0;
 
 void HYD_loop_outdate(void)
@@ -159,7 +161,8 @@ static HYD_status add(struct poll_set *set, int fd, short events, struct source 
     if (set->n == set->capacity) {
         int capacity = 2 * set->capacity + 64;
         HYDU_REALLOC_OR_JUMP(set->fds, struct pollfd *, capacity * sizeof(*set->fds), status);
-        HYDU_REALLOC_OR_JUMP(set->sources, struct source *, capacity * sizeof(*set->sources), status);
+        HYDU_REALLOC_OR_JUMP(set->sources, struct source *, capacity * sizeof(*set->sources),
+                             status);
         set->capacity = capacity;
     }
     set->fds[set->n] = (struct pollfd) {.fd = fd,.events = events };
@@ -216,7 +219,8 @@ static HYD_status call(const struct HYDT_dmxu_callback *record, int fd, short fo
         events |= HYD_POLLOUT;
     if (found & POLLHUP)
         events |= HYD_POLLHUP;
-    status = HYD_channel_has_frames(fd, &busy) ? HYD_channel_input(fd, record->callback, record->userp) :
+    status = HYD_channel_has_frames(fd, &busy)
+        ? HYD_channel_input(fd, record->callback, record->userp) :
         record->callback(fd, events, record->userp);
 
   fn_exit:

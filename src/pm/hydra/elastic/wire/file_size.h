@@ -1,6 +1,6 @@
 /*
- * SIGXFSZ ends a process that makes a file longer than its limit (`ulimit -f`).  Our own output must not end it:
- * between these two calls a write fails with EFBIG instead.
+ * SIGXFSZ ends a process that makes a file longer than its limit (`ulimit -f`).  Our own output
+ * must not end it: between these two calls a write fails with EFBIG instead.
  */
 
 #ifndef WIRE_FILE_SIZE_H_INCLUDED

@@ -5,7 +5,8 @@
 
 #include "hydra.h"
 
-/* An error goes the way of the caller's others; the texts after the call describe it, as in HYDU_ERR_POP. */
+/* An error goes the way of the caller's others; the texts after the call describe it, as in
+ * HYDU_ERR_POP. */
 #define HYD_HOOK(call, ...)                             \
     do {                                                \
         status = (call);                                \

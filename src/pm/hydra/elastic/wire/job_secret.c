@@ -8,7 +8,8 @@
 #define HALVES 2
 #define SECRET_BYTES (HALVES * HYD_SECRET_HALF_BYTES)
 #define DIGITS (2 * SECRET_BYTES)
-#define TAKE_LIMIT_MS 300000    /* for a launcher to pass the line on: srun does when all nodes are there */
+/* for a launcher to pass the line on: srun does when all nodes are there */
+#define TAKE_LIMIT_MS 300000
 #define FILE_VARIABLE "MPIEXEC_SECRET_FILE"
 #define PLAIN_SIGNS "/._+@-"
 #define PLAIN PLAIN_SIGNS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -72,16 +73,17 @@ static HYD_status read_file(const char *name)
     ssize_t n = 0;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, fd < 0, HYD_INVALID_PARAM, "%s: unable to read %s (%s)\n", FILE_VARIABLE,
-                        name, MPL_strerror(errno));
-    HYDU_ERR_CHKANDJUMP(status, fstat(fd, &status_of_file) < 0 || !S_ISREG(status_of_file.st_mode) ||
-                        status_of_file.st_uid != geteuid() || (status_of_file.st_mode & 077),
-                        HYD_INVALID_PARAM, "%s: %s is not a file of yours that nobody else may read "
-                        "(chmod 600)\n", FILE_VARIABLE, name);
+    HYDU_ERR_CHKANDJUMP(status, fd < 0, HYD_INVALID_PARAM, "%s: unable to read %s (%s)\n",
+                        FILE_VARIABLE, name, MPL_strerror(errno));
+    HYDU_ERR_CHKANDJUMP(status, fstat(fd, &status_of_file) < 0 || !S_ISREG(status_of_file.st_mode)
+                        || status_of_file.st_uid != geteuid() ||
+                        (status_of_file.st_mode & 077), HYD_INVALID_PARAM,
+                        "%s: %s is not a file of yours that nobody else may read " "(chmod 600)\n",
+                        FILE_VARIABLE, name);
     n = read(fd, text, sizeof(text));
     HYDU_ERR_CHKANDJUMP(status, n < 0 || !parse(text, (size_t) n), HYD_INVALID_PARAM,
-                        "%s: %s does not begin with %d hexadecimal digits in small letters\n", FILE_VARIABLE,
-                        name, DIGITS);
+                        "%s: %s does not begin with %d hexadecimal digits in small letters\n",
+                        FILE_VARIABLE, name, DIGITS);
 
   fn_exit:
     if (fd >= 0)
@@ -92,10 +94,12 @@ static HYD_status read_file(const char *name)
     goto fn_exit;
 }
 
-/* --------------------------------------------------------------------------------------- mpiexec */
+/* ---------------------------------------------------------------------------------------
+ * mpiexec */
 
-/* Launchers whose standard input reaches the daemon.  Of the others "manual" prints commands for somebody
- * to carry out, "persist" talks to servers that run anybody's commands, and "ll" and "pbs" have none. */
+/* Launchers whose standard input reaches the daemon.  Of the others "manual" prints commands for
+ * somebody to carry out, "persist" talks to servers that run anybody's commands, and "ll" and "pbs"
+ * have none. */
 static int carries_stdin(const char *launcher)
 {
     static const char *const names[] = { "ssh", "rsh", "fork", "slurm", "lsf", "sge" };
@@ -114,8 +118,8 @@ HYD_status HYD_secret_make(const char *launcher)
     if (MPL_env2str(FILE_VARIABLE, &name) && name[0]) {
         /* it goes through the shells of other hosts */
         HYDU_ERR_CHKANDJUMP(status, name[0] != '/' || name[strspn(name, PLAIN)], HYD_INVALID_PARAM,
-                            "%s: %s is not an absolute path of letters, digits and " PLAIN_SIGNS "\n",
-                            FILE_VARIABLE, name);
+                            "%s: %s is not an absolute path of letters, digits and " PLAIN_SIGNS
+                            "\n", FILE_VARIABLE, name);
         status = read_file(name);
         HYDU_ERR_POP(status, "unable to take the job's secret from a file\n");
         source = MPL_strdup(name);
@@ -142,7 +146,8 @@ void HYD_secret_give(int stdin_fd)
     for (size_t i = 0; i < SECRET_BYTES; i++)
         snprintf(line + 2 * i, 3, "%02x", secret[i]);
     line[DIGITS] = '\n';
-    /* An empty pipe takes it at once; a launcher that does not pass it on is noticed by the daemon. */
+    /* An empty pipe takes it at once; a launcher that does not pass it on is noticed by the
+     * daemon. */
     if (!strcmp(source, "stdin") && write(stdin_fd, line, sizeof(line)) != (ssize_t) sizeof(line) &&
         errno != EPIPE)
         HYDU_error_printf("unable to give a launcher the job's secret (%s)\n", MPL_strerror(errno));
@@ -150,7 +155,8 @@ void HYD_secret_give(int stdin_fd)
     signal(SIGPIPE, previous);
 }
 
-/* ----------------------------------------------------------------------------------- node daemon */
+/* ----------------------------------------------------------------------------------- node
+ * daemon */
 
 static HYD_status read_stdin(void)
 {
@@ -168,9 +174,12 @@ static HYD_status read_stdin(void)
             break;
         used += (size_t) n;
     }
-    HYDU_ERR_CHKANDJUMP(status, !parse(text, used), HYD_INTERNAL_ERROR, "this node daemon has not got the "
-                        "job's secret: mpiexec gives it to the launcher's standard input, and the launcher "
-                        "(ssh -n, or a script in its place?) has not passed it on.  Let it do so, or set "
+    HYDU_ERR_CHKANDJUMP(status, !parse(text, used), HYD_INTERNAL_ERROR,
+                        "this node daemon has not got the "
+                        "job's secret: mpiexec gives it to the launcher's standard input, and the "
+                        "launcher "
+                        "(ssh -n, or a script in its place?) has not passed it on.  Let it do so, "
+                        "or set "
                         FILE_VARIABLE " (doc/admin/cluster.md)\n");
 
   fn_exit:

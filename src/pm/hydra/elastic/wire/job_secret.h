@@ -1,15 +1,16 @@
 /*
- * The secret that authenticates mpiexec and the proxies that connect to it over the network.  A process with the
- * secret can become a proxy, and get the job's environment; so it is never on a command line or in an environment.
- * mpiexec makes one for the job; the launcher (ssh, srun, ...) carries it to the proxy's standard input, in one
- * line.  Launchers without standard input read it from a file that the user has put on all hosts,
- * MPIEXEC_SECRET_FILE, or run without (HYD_secret_source).  A proxy that inherits its connection needs none.
+ * The secret that authenticates mpiexec and the proxies that connect to it over the network.  A
+ * process with the secret can become a proxy, and get the job's environment; so it is never on a
+ * command line or in an environment.  mpiexec makes one for the job; the launcher (ssh, srun, ...)
+ * carries it to the proxy's standard input, in one line.  Launchers without standard input read it
+ * from a file that the user has put on all hosts, MPIEXEC_SECRET_FILE, or run without
+ * (HYD_secret_source).  A proxy that inherits its connection needs none.
  *
- * The proxy sends one half, after its proxy id, and mpiexec the other one, before all other data: a proxy accepts no
- * command before it has checked that half.
+ * The proxy sends one half, after its proxy id, and mpiexec the other one, before all other data: a
+ * proxy accepts no command before it has checked that half.
  *
- * In libhydra, because the launchers are.  State: the secret, set once.  No function blocks, except a proxy that
- * waits for its launcher.
+ * In libhydra, because the launchers are.  State: the secret, set once.  No function blocks, except
+ * a proxy that waits for its launcher.
  */
 
 #ifndef JOB_SECRET_H_INCLUDED

@@ -1,9 +1,9 @@
 /*
- * Every message between mpiexec and a node daemon.  src/pmi/messages.txt describes those of the core
- * (stepmgr/stepmgr.h), enum step_command and step_report; doc/spec/protocol.md has their fields.  The others are below,
- * with their fields in brackets.  How a message is framed: message.h.
- * Handlers: stepmgr/step/step.cpp (reports to the step manager), and by tables mpiexec/reports.c, proxy/commands.c
- * (commands of the step manager) and proxy/messages.c.
+ * Every message between mpiexec and a node daemon.  src/pmi/messages.txt describes those of the
+ * core (stepmgr/stepmgr.h), enum step_command and step_report; doc/spec/protocol.md has their
+ * fields.  The others are below, with their fields in brackets.  How a message is framed:
+ * message.h.  Handlers: stepmgr/step/step.cpp (reports to the step manager), and by tables
+ * mpiexec/reports.c, proxy/commands.c (commands of the step manager) and proxy/messages.c.
  */
 
 #ifndef WIRE_KINDS_H_INCLUDED
@@ -11,7 +11,8 @@
 
 #include "messages/kinds.h"
 
-#define HYD_INPUT_TO_ALL (-2)   /* rank of a message of standard input to all processes of the proxy */
+/* rank of a message of standard input to all processes of the proxy */
+#define HYD_INPUT_TO_ALL (-2)
 
 #define STEP_PAYLOAD_MAX (64 * 1024 * 1024)     /* of any message */
 
@@ -23,28 +24,40 @@ enum report_mode {              /* of a process, in REPORT_INIT */
 
 /* Between mpiexec and the daemon themselves. */
 enum HYD_adapt_kind {
-    HYD_ADAPT_BROKE = 1000,     /* up [u32 rank] a process has ended, or is about to, with its PMI connection open.
-                                 * Stock kills the processes of that proxy; the whole job has to end. */
+    /* up [u32 rank] a process has ended, or is about to, with its PMI connection open.  Stock kills
+     * the processes of that proxy; the whole job has to end. */
+    HYD_ADAPT_BROKE = 1000,
     HYD_ADAPT_LISTEN,           /* down [key, port range] the tree of daemons, tree.h */
     HYD_ADAPT_LISTENS,          /* up [u16 port] */
     HYD_ADAPT_RELAY,            /* down [relay] */
     HYD_ADAPT_RELAYED,          /* up [answer] */
-    HYD_ADAPT_OUTPUT_SPACE,      /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
-    HYD_ADAPT_REPORTS,          /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
+    /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
+    HYD_ADAPT_OUTPUT_SPACE,
+    /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
+    HYD_ADAPT_REPORTS,
     HYD_ADAPT_GATHERED,         /* up [entries] reports of several daemons (tree.h) */
-    HYD_ADAPT_LOST,             /* up [] reports may be missing with another daemon (proxy/upward.h) */
-    HYD_ADAPT_REPEAT,           /* down [] report directly once more what was reported since the last plan or release */
-    HYD_ADAPT_INPUT_TAKEN,      /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to
-                                 * the process, or dropped (proxy/stdin.h) */
-    HYD_ADAPT_COUNTS_OUTPUT,    /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
+    /* up [] reports may be missing with another daemon (proxy/upward.h) */
+    HYD_ADAPT_LOST,
+    /* down [] report directly once more what was reported since the last plan or release */
+    HYD_ADAPT_REPEAT,
+    /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to the
+     * process, or dropped (proxy/stdin.h) */
+    HYD_ADAPT_INPUT_TAKEN,
+    /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
+    HYD_ADAPT_COUNTS_OUTPUT,
     HYD_ADAPT_CANNOT,           /* up [text] the daemon cannot start its processes, and ends: why */
-    HYD_ADAPT_SPAWN_BEGAN,      /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
-    HYD_ADAPT_SPAWN_ENDED,      /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
-    HYD_ADAPT_IS_MISSED,        /* up [struct HYD_launch_end] the first process here that has ended before MPI_Init, or
-                                 * without MPI_Finalize; again when another one waits for it (wire/spawn.h) */
-    HYD_ADAPT_IN_SETS,          /* up [] a process with calls on process sets enters a barrier: it detects the ends of
-                                 * others itself (proxy/early_ends.c) */
-    HYD_ADAPT_INPUT_READER      /* down [u32 rank] the input that comes from now on is this process' (proxy/stdin.h) */
+    /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
+    HYD_ADAPT_SPAWN_BEGAN,
+    /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
+    HYD_ADAPT_SPAWN_ENDED,
+    /* up [struct HYD_launch_end] the first process here that has ended before MPI_Init, or without
+     * MPI_Finalize; again when another one waits for it (wire/spawn.h) */
+    HYD_ADAPT_IS_MISSED,
+    /* up [] a process with calls on process sets enters a barrier: it detects the ends of others
+     * itself (proxy/early_ends.c) */
+    HYD_ADAPT_IN_SETS,
+    /* down [u32 rank] the input that comes from now on is this process' (proxy/stdin.h) */
+    HYD_ADAPT_INPUT_READER
 };
 
 #endif /* WIRE_KINDS_H_INCLUDED */

@@ -1,4 +1,5 @@
-/* Sets of loops as bytes, between daemon and mpiexec: nothing is taken from bytes that are no set (loop_set.h). */
+/* Sets of loops as bytes, between daemon and mpiexec: nothing is taken from bytes that are no set
+ * (loop_set.h). */
 
 #include "loop_parts.h"
 
@@ -38,9 +39,11 @@ void loop_set_write(const struct loop_set *set, void *bytes)
 
     for (uint32_t i = 0; i < set->loops; i++) {
         const struct loop *loop = &set->loop[i];
-        struct loop_head one = {.key = loop->key,.parent = loop->parent,.iterations = loop->iterations,
+        struct loop_head one = {.key = loop->key,.parent = loop->parent,
+                                .iterations = loop->iterations,
             .loop_ns = loop->loop_ns,.mpi_ns = loop->mpi_ns,.ordinal = loop->ordinal,
-            .ratio_min = loop->ratio_min,.ratio_max = loop->ratio_max,.items = loop->items,.ranges = loop->ranges
+            .ratio_min = loop->ratio_min,.ratio_max = loop->ratio_max,.items = loop->items,
+                .ranges = loop->ranges
         };
         memcpy(one.name, loop->name, sizeof(one.name));
         to = put_loop_bytes(to, &one, sizeof(one));
@@ -97,21 +100,24 @@ static bool read_loop(struct reader *reader, struct loop *loop)
     struct loop_head head;
 
     *loop = (struct loop) { 0 };
-    if (!take_loop_bytes(reader, &head, sizeof(head)) || head.items == 0 || head.items > LOOP_ITEMS_MAX ||
-        head.ranges == 0 || head.items > reader->left / sizeof(struct loop_item) ||
-        head.ranges > reader->left / sizeof(struct loop_ranks) || head.key == 0 || head.mpi_ns > head.loop_ns ||
-        !is_ratio(&head) || !loop_is_name(head.name))
+    if (!take_loop_bytes(reader, &head, sizeof(head)) || head.items == 0 ||
+        head.items > LOOP_ITEMS_MAX || head.ranges == 0 ||
+        head.items > reader->left / sizeof(struct loop_item) ||
+        head.ranges > reader->left / sizeof(struct loop_ranks) || head.key == 0 ||
+        head.mpi_ns > head.loop_ns || !is_ratio(&head) || !loop_is_name(head.name))
         return false;
     *loop = (struct loop) {.key = head.key,.parent = head.parent,.iterations = head.iterations,
-        .loop_ns = head.loop_ns,.mpi_ns = head.mpi_ns,.ordinal = head.ordinal,.ratio_min = head.ratio_min,
+        .loop_ns = head.loop_ns,.mpi_ns = head.mpi_ns,.ordinal = head.ordinal,
+            .ratio_min = head.ratio_min,
         .ratio_max = head.ratio_max,.items = head.items,.ranges = head.ranges,
         .item = malloc(head.items * sizeof(struct loop_item)),
         .range = malloc(head.ranges * sizeof(struct loop_ranks))
     };
     memcpy(loop->name, head.name, sizeof(loop->name));
-    return loop->item && loop->range && take_loop_bytes(reader, loop->item, head.items * sizeof(loop->item[0])) &&
-        take_loop_bytes(reader, loop->range, head.ranges * sizeof(loop->range[0])) && are_items(loop) &&
-        are_ranges(loop);
+    return loop->item && loop->range &&
+        take_loop_bytes(reader, loop->item, head.items * sizeof(loop->item[0])) &&
+        take_loop_bytes(reader, loop->range, head.ranges * sizeof(loop->range[0])) &&
+        are_items(loop) && are_ranges(loop);
 }
 
 int loop_set_read(struct loop_set *set, const void *bytes, size_t n)
@@ -124,7 +130,8 @@ int loop_set_read(struct loop_set *set, const void *bytes, size_t n)
     set->dropped = head.dropped;
     for (uint32_t i = 0; i < head.loops; i++) {
         struct loop loop;
-        bool good = read_loop(&reader, &loop) && (i == 0 || loop_compare(&set->loop[i - 1], &loop) < 0);
+        bool good = read_loop(&reader, &loop) && (i == 0 ||
+                                                  loop_compare(&set->loop[i - 1], &loop) < 0);
         struct loop *position = good ? loop_set_insert(set, i) : NULL;
         if (!position) {
             loop_free(&loop);

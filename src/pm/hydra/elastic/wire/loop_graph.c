@@ -29,7 +29,8 @@ bool loop_is_same_name(const char *a, const char *b)
 
 bool loop_are_times(const struct pmi_adapt_graph_loop *loop)
 {
-    return loop->mpi_ns <= loop->loop_ns && loop->loop_ns <= LOOP_TIME_MAX && loop->iterations <= LOOP_TIME_MAX;
+    return loop->mpi_ns <= loop->loop_ns && loop->loop_ns <= LOOP_TIME_MAX &&
+        loop->iterations <= LOOP_TIME_MAX;
 }
 
 /* For each node the number of the loop that it is the head of, or NONE. */
@@ -39,15 +40,16 @@ bool loop_find_heads(const struct pmi_adapt_graph *graph, uint32_t * loop_of)
         loop_of[i] = LOOP_NONE;
     for (uint32_t i = 0; i < graph->summary.loops; i++) {
         const struct pmi_adapt_graph_loop *loop = &graph->loop[i];
-        if (loop->head >= graph->summary.nodes || loop_of[loop->head] != LOOP_NONE || !loop_are_times(loop) ||
-            !loop_is_name(loop->name))
+        if (loop->head >= graph->summary.nodes || loop_of[loop->head] != LOOP_NONE ||
+            !loop_are_times(loop) || !loop_is_name(loop->name))
             return false;
         loop_of[loop->head] = i;
     }
     return true;
 }
 
-static bool links_to_head(const struct pmi_adapt_graph *graph, const uint32_t * loop_of, uint32_t link)
+static bool links_to_head(const struct pmi_adapt_graph *graph, const uint32_t * loop_of,
+                          uint32_t link)
 {
     return link == LOOP_NONE || (link < graph->summary.nodes && loop_of[link] != LOOP_NONE);
 }
@@ -80,7 +82,8 @@ int loop_graph_is_sound(const struct pmi_adapt_graph *graph)
     for (uint32_t i = 0; i < nodes; i++) {
         const struct pmi_adapt_graph_node *node = &graph->node[i];
         if (node->kind >= LOOP_KINDS || (node->tail != LOOP_NONE && node->tail >= nodes) ||
-            !links_to_head(graph, loop_of, node->head) || !links_to_head(graph, loop_of, node->outer))
+            !links_to_head(graph, loop_of, node->head) ||
+            !links_to_head(graph, loop_of, node->outer))
             return 0;
     }
     return is_acyclic(graph);

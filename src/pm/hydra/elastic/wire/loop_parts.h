@@ -19,7 +19,8 @@ uint32_t loop_up_of(const struct pmi_adapt_graph *graph, uint32_t node);
 bool loop_is_name(const char *name);
 bool loop_is_same_name(const char *a, const char *b);
 bool loop_are_times(const struct pmi_adapt_graph_loop *loop);
-/* For each node the number of the loop that it is the head of, or LOOP_NONE.  False: they are not consistent. */
+/* For each node the number of the loop that it is the head of, or LOOP_NONE.  False: they are not
+ * consistent. */
 bool loop_find_heads(const struct pmi_adapt_graph *graph, uint32_t * loop_of);
 
 /* ---- loop_items.c ---- */

@@ -85,8 +85,8 @@ void loop_set_join_alone(struct loop_set *set, uint32_t processes)
     while (join_one(set, processes));
 }
 
-void loop_set_renumber(struct loop_set *set, uint32_t limit, int64_t(*map) (void *context, uint32_t rank),
-                       void *context)
+void loop_set_renumber(struct loop_set *set, uint32_t limit,
+                       int64_t(*map) (void *context, uint32_t rank), void *context)
 {
     uint32_t count = 0;
 

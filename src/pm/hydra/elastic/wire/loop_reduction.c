@@ -15,7 +15,8 @@ struct loop_reduction {
     } position[PMI_ADAPT_GRAPH_NODES];
     struct loop_item item[PMI_ADAPT_GRAPH_NODES];       /* of all loops, one after the other */
     uint32_t node[PMI_ADAPT_GRAPH_NODES];       /* whose each is */
-    uint64_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of all processes of `like`, not in its items yet */
+    /* of all processes of `like`, not in its items yet */
+    uint64_t reentries[PMI_ADAPT_GRAPH_NODES];
 };
 
 struct loop_reduction *loop_reduction_create(void)
@@ -32,7 +33,8 @@ void loop_reduction_destroy(struct loop_reduction *reduction)
     free(reduction);
 }
 
-/* The loop whose item a node is: its own, or that which it is in the body of; nested loops are no items. */
+/* The loop whose item a node is: its own, or that which it is in the body of; nested loops are no
+ * items. */
 static uint32_t loop_of_node(const struct loop_reduction *reduction, uint32_t node)
 {
     uint32_t own = reduction->loop_of[node], head = reduction->graph.node[node].head;
@@ -47,8 +49,8 @@ static bool is_message(uint32_t kind)
     return kind == LOOP_P2P || kind == LOOP_RMA;
 }
 
-/* N2: the items of each loop from first[loop] on, in the order of their nodes; those of messages are all one after
- * the other still. */
+/* N2: the items of each loop from first[loop] on, in the order of their nodes; those of messages
+ * are all one after the other still. */
 static void sort_items(struct loop_reduction *reduction, uint32_t * first, uint32_t * count)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -87,7 +89,8 @@ static uint32_t keep_probe(struct loop_reduction *reduction, uint32_t first, uin
         return 0;
     for (uint32_t i = first; i < first + count; i++)
         reduction->position[reduction->node[i]].item = 0;
-    reduction->item[first] = (struct loop_item) {.id = graph->node[reduction->node[probe]].id,.kind = LOOP_PROBE };
+    reduction->item[first] = (struct loop_item) {.id = graph->node[reduction->node[probe]].id,
+                                                 .kind = LOOP_PROBE };
     return 1;
 }
 
@@ -104,7 +107,8 @@ static uint32_t collapse(struct loop_reduction *reduction, uint32_t first, uint3
         const struct pmi_adapt_graph_node *node = &graph->node[reduction->node[i]];
         bool message = is_message(node->kind);
         if (!message || n == 0 || item[n - 1].kind != LOOP_P2P)
-            item[n++] = (struct loop_item) {.id = message ? 0 : node->id,.kind = message ? LOOP_P2P : node->kind };
+            item[n++] = (struct loop_item) {.id = message ? 0 : node->id,
+                                            .kind = message ? LOOP_P2P : node->kind };
         reduction->position[reduction->node[i]].item = n - 1;
     }
     if (n > 1 && item[0].kind == LOOP_P2P && item[n - 1].kind == LOOP_P2P) {
@@ -118,7 +122,8 @@ static uint32_t collapse(struct loop_reduction *reduction, uint32_t first, uint3
 }
 
 /* N3: turned so that the smallest item is first. */
-static bool make_loop(struct loop_reduction *reduction, struct loop *loop, uint32_t first, uint32_t count)
+static bool make_loop(struct loop_reduction *reduction, struct loop *loop, uint32_t first,
+                      uint32_t count)
 {
     uint32_t n = collapse(reduction, first, count);
     uint32_t turn = loop_least_rotation(&reduction->item[first], n);
@@ -144,7 +149,8 @@ static uint32_t loop_around(const struct loop_reduction *reduction, uint32_t loo
     return up == LOOP_NONE ? LOOP_NONE : reduction->loop_of[up];
 }
 
-/* N4: the path of the loops around, and the number among equal siblings, in the order of their heads. */
+/* N4: the path of the loops around, and the number among equal siblings, in the order of their
+ * heads. */
 static void set_keys(struct loop_reduction *reduction, const uint64_t * items_hash)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -158,9 +164,10 @@ static void set_keys(struct loop_reduction *reduction, const uint64_t * items_ha
                 continue;
             loop[i].parent = around == LOOP_NONE ? 0 : loop[around].key;
             for (uint32_t k = 0; k < loops; k++)
-                loop[i].ordinal += k != i && loop_around(reduction, k) == around && items_hash[k] == items_hash[i] &&
-                    graph->loop[k].head < graph->loop[i].head;
-            loop[i].key = loop_hash_word(loop_hash_word(items_hash[i], loop[i].parent), loop[i].ordinal) | 1;
+                loop[i].ordinal += k != i && loop_around(reduction, k) == around &&
+                    items_hash[k] == items_hash[i] && graph->loop[k].head < graph->loop[i].head;
+            loop[i].key = loop_hash_word(loop_hash_word(items_hash[i], loop[i].parent),
+                                         loop[i].ordinal) | 1;
             known++;
         }
     }
@@ -172,7 +179,8 @@ static void begin_like(struct loop_reduction *reduction)
     uint64_t items_hash[PMI_ADAPT_GRAPH_LOOPS];
     uint32_t loops = reduction->graph.summary.loops;
 
-    memset(reduction->reentries, 0, reduction->graph.summary.nodes * sizeof(reduction->reentries[0]));
+    memset(reduction->reentries, 0,
+           reduction->graph.summary.nodes * sizeof(reduction->reentries[0]));
     loop_find_heads(&reduction->graph, reduction->loop_of);
     sort_items(reduction, first, count);
     for (uint32_t i = 0; i < loops; i++) {
@@ -187,15 +195,16 @@ static void begin_like(struct loop_reduction *reduction)
     set_keys(reduction, items_hash);
 }
 
-/* By what the process reports, of two graphs of which the first is sound.  If that is not true the process' numbers are
- * taken for those of other loops, nothing else: its links are not followed. */
+/* By what the process reports, of two graphs of which the first is sound.  If that is not true the
+ * process' numbers are taken for those of other loops, nothing else: its links are not followed. */
 static bool is_homogeneous(const struct pmi_adapt_graph *a, const struct pmi_adapt_graph *b)
 {
     if (!pmi_adapt_has_nodes_of(&a->summary, &b->summary))
         return false;
     for (uint32_t i = 0; i < a->summary.loops; i++) {
         if (!loop_are_times(&b->loop[i]) ||
-            (!loop_is_same_name(a->loop[i].name, b->loop[i].name) && !loop_is_name(b->loop[i].name)))
+            (!loop_is_same_name(a->loop[i].name, b->loop[i].name) &&
+             !loop_is_name(b->loop[i].name)))
             return false;
     }
     return true;
@@ -208,8 +217,10 @@ static void add_reentries(struct loop_reduction *reduction)
         uint64_t sum = reduction->reentries[i];
         if (sum == 0 || reduction->position[i].loop == LOOP_NONE)
             continue;
-        struct loop_item *item = &reduction->like.loop[reduction->position[i].loop].item[reduction->position[i].item];
-        item->reentries = loop_add_as_it_fits(item->reentries, sum > UINT32_MAX ? UINT32_MAX : (uint32_t) sum);
+        struct loop_item *item =
+            &reduction->like.loop[reduction->position[i].loop].item[reduction->position[i].item];
+        item->reentries =
+            loop_add_as_it_fits(item->reentries, sum > UINT32_MAX ? UINT32_MAX : (uint32_t) sum);
     }
 }
 
@@ -227,7 +238,8 @@ static uint32_t ratio_of(const struct pmi_adapt_graph_loop *measured)
 }
 
 /* The measurements of a loop by the process of this rank. */
-static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *measured, uint32_t rank)
+static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *measured,
+                         uint32_t rank)
 {
     struct loop numbers = {.iterations = measured->iterations,.loop_ns = measured->loop_ns,
         .mpi_ns = measured->mpi_ns,.ratio_min = LOOP_NO_RATIO
@@ -242,7 +254,8 @@ static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *m
         loop_add_numbers(loop, &numbers);
 }
 
-int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_graph *graph, uint32_t rank)
+int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_graph *graph,
+                       uint32_t rank)
 {
     if (reduction->like.loops == 0 || !is_homogeneous(&reduction->graph, graph)) {
         if (!loop_graph_is_sound(graph))

@@ -114,7 +114,8 @@ static bool add_ranges(struct loop *loop, const struct loop *from)
     if (!merged)
         return false;
     while (a < loop->ranges || b < from->ranges) {
-        bool own = b == from->ranges || (a < loop->ranges && loop->range[a].first <= from->range[b].first);
+        bool own = b == from->ranges || (a < loop->ranges &&
+                                         loop->range[a].first <= from->range[b].first);
         struct loop_ranks next = own ? loop->range[a++] : from->range[b++];
         if (n > 0 && (uint64_t) merged[n - 1].last + 1 >= next.first) {
             if (next.last > merged[n - 1].last)
@@ -175,7 +176,8 @@ bool loop_combine(struct loop *loop, const struct loop *from)
         return false;
     loop_add_numbers(loop, from);
     for (uint32_t i = 0; i < loop->items && i < from->items; i++)
-        loop->item[i].reentries = loop_add_as_it_fits(loop->item[i].reentries, from->item[i].reentries);
+        loop->item[i].reentries = loop_add_as_it_fits(loop->item[i].reentries,
+                                                      from->item[i].reentries);
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Any bytes as what a process has on its board, and as what a daemon sends: refused, or put together, written and read
- * again with nothing dropped.  SPEC-performance B6. */
+/* Any bytes as what a process has on its board, and as what a daemon sends: refused, or put
+ * together, written and read again with nothing dropped.  SPEC-performance B6. */
 
 #include <algorithm>
 #include <cstdint>
@@ -65,7 +65,8 @@ void as_report(const uint8_t *data, size_t size)
     loop_set_merge(&twice, &set);
     loop_set_merge(&twice, &set);
     require(twice.loops == set.loops);
-    loop_set_renumber(&twice, 64, [](void *, uint32_t rank) -> int64_t { return rank % 3 ? rank : -1; }, nullptr);
+    loop_set_renumber(
+        &twice, 64, [](void *, uint32_t rank) -> int64_t { return rank % 3 ? rank : -1; }, nullptr);
     loop_set_join_alone(&twice, 64);
     loop_set_free(&twice);
     loop_set_free(&set);

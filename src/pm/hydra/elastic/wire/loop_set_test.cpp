@@ -1,4 +1,5 @@
-/* Loops of several processes put together, from graphs as the library makes them.  SPEC-performance N1-N8, B3, B6. */
+/* Loops of several processes put together, from graphs as the library makes them.  SPEC-performance
+ * N1-N8, B3, B6. */
 
 #include "wire/loop_set.h"
 
@@ -33,8 +34,9 @@ Graph graph_of(const std::vector<int> &steps, const std::map<int, perf_kind> &ki
     for (int id : steps) {
         auto kind = kinds.find(id);
         perf_step step = perf_measure_enter(measure.get(), static_cast<uint64_t>(id) + 1,
-                                            id == PROBE ? PERF_KIND_PROBE
-                                            : kind == kinds.end() ? PERF_KIND_COLLECTIVE : kind->second,
+                                            id == PROBE           ? PERF_KIND_PROBE
+                                            : kind == kinds.end() ? PERF_KIND_COLLECTIVE
+                                                                  : kind->second,
                                             now);
         measure->graph.node[step.node].id = static_cast<uint64_t>(id) + 1;
         perf_measure_leave(measure.get(), now + 3);
@@ -89,8 +91,10 @@ struct Set {
     {
         std::string text = items(loop);
         for (uint32_t i = 0; i < loop.ranges; i++)
-            text += (i ? "," : " ") + std::to_string(loop.range[i].first) +
-                    (loop.range[i].last > loop.range[i].first ? "-" + std::to_string(loop.range[i].last) : "");
+            text +=
+                (i ? "," : " ") + std::to_string(loop.range[i].first) +
+                (loop.range[i].last > loop.range[i].first ? "-" + std::to_string(loop.range[i].last)
+                                                          : "");
         if (loop.ordinal)
             text += " #" + std::to_string(loop.ordinal);
         for (uint32_t i = 0; i < set.loops; i++) {
@@ -111,7 +115,8 @@ void reduce(Set &to, const std::vector<const pmi_adapt_graph *> &graphs, uint32_
     loop_reduction_destroy(reduction);
 }
 
-const std::vector<int> GOLDEN = {2, 0, 6, 3, 1, 6, 3, 1, 6, 3, 1, 9, 7, 9, 7, 3, 1, 6, 3, 1, 6, 3, 1, 9, 7, 9, 7};
+const std::vector<int> GOLDEN = {2, 0, 6, 3, 1, 6, 3, 1, 6, 3, 1, 9, 7, 9,
+                                 7, 3, 1, 6, 3, 1, 6, 3, 1, 9, 7, 9, 7};
 const std::vector<int> OTHERS = {2, 0, 6, 3, 1, 6, 3, 1, 6, 3, 1, 6, 3, 1};
 const std::map<int, perf_kind> MESSAGES = {{6, PERF_KIND_P2P}, {3, PERF_KIND_P2P}};
 
@@ -138,8 +143,8 @@ TEST(LoopSet, N8_N1_WithoutLoopsThereIsNothing)
     EXPECT_TRUE(loop_set_read(&read.set, set.bytes().data(), set.bytes().size()));
 }
 
-/* The same loop, entered elsewhere: of the sequence only how it goes round counts; a run of messages is one, also where
- * it goes over the end. */
+/* The same loop, entered elsewhere: of the sequence only how it goes round counts; a run of
+ * messages is one, also where it goes over the end. */
 TEST(LoopSet, N2_N3_WhereALoopBeginsIsTheSame)
 {
     std::map<int, perf_kind> messages = {
@@ -171,7 +176,8 @@ TEST(LoopSet, N4_TimesAreSummedAndRatiosBounded)
 /* S6: whatever else a process does between two probes. */
 TEST(LoopSet, S6_TheLoopThatProbesIsOne)
 {
-    Graph a = graph_of({PROBE, 1, 2, PROBE, 1, 2, PROBE}), b = graph_of({PROBE, 3, PROBE, 3, PROBE});
+    Graph a = graph_of({PROBE, 1, 2, PROBE, 1, 2, PROBE}),
+          b = graph_of({PROBE, 3, PROBE, 3, PROBE});
     Set set;
     reduce(set, {a.get(), b.get(), a.get()}, 0);
     EXPECT_EQ(set.text(), "[P] 0-2");
@@ -181,7 +187,8 @@ TEST(LoopSet, S6_TheLoopThatProbesIsOne)
 TEST(LoopSet, N5_ALoopThatStandsAloneForLackOfMessagesIsJoined)
 {
     std::map<int, perf_kind> messages = {{10, PERF_KIND_P2P}};
-    Graph inner = graph_of({1, 10, 2, 1, 10, 2, 1}, messages), edge = graph_of({1, 2, 1, 2, 1}, messages);
+    Graph inner = graph_of({1, 10, 2, 1, 10, 2, 1}, messages),
+          edge = graph_of({1, 2, 1, 2, 1}, messages);
     Graph only = graph_of({10, 10, 10}, messages);
     Set set;
     reduce(set, {edge.get(), inner.get(), inner.get(), edge.get(), only.get()}, 0);
@@ -196,7 +203,8 @@ TEST(LoopSet, N4_EqualSiblingsAreDistinguished)
 {
     /* two loops of messages alone in the loop that probes, one after the other */
     std::map<int, perf_kind> messages = {{10, PERF_KIND_P2P}, {20, PERF_KIND_P2P}};
-    Graph graph = graph_of({PROBE, 10, 10, 10, 1, 20, 20, PROBE, 10, 10, 1, 20, 20, PROBE}, messages);
+    Graph graph =
+        graph_of({PROBE, 10, 10, 10, 1, 20, 20, PROBE, 10, 10, 1, 20, 20, PROBE}, messages);
     Set set;
     reduce(set, {graph.get(), graph.get()}, 0);
     EXPECT_EQ(set.text(), "[P:2] 0-1; [p] 0-1 #1 in [P:2]; [p] 0-1 in [P:2]");
@@ -216,7 +224,8 @@ std::vector<int> random_program(std::mt19937 &random)
     return steps;
 }
 
-/* N6: all at once, by nodes, by any tree, in any order; an empty set is neutral; what is written is read. */
+/* N6: all at once, by nodes, by any tree, in any order; an empty set is neutral; what is written is
+ * read. */
 TEST(LoopSet, N6_MergingIsAssociativeAndCommutative)
 {
     for (uint32_t seed = 1; seed <= 60; seed++) {
@@ -238,16 +247,20 @@ TEST(LoopSet, N6_MergingIsAssociativeAndCommutative)
             reduce(*parts.back(), {graphs[i]}, i);
         }
         while (parts.size() > 1) {
-            size_t a = random() % parts.size(), b = (a + 1 + random() % (parts.size() - 1)) % parts.size();
+            size_t a = random() % parts.size(),
+                   b = (a + 1 + random() % (parts.size() - 1)) % parts.size();
             parts[a]->merge(*parts[b]);
             parts.erase(parts.begin() + static_cast<long>(b));
         }
         parts[0]->merge(empty);
         empty.merge(*parts[0]);
-        ASSERT_EQ(parts[0]->bytes(), all.bytes()) << "seed " << seed << "\n" << parts[0]->text() << "\n" << all.text();
+        ASSERT_EQ(parts[0]->bytes(), all.bytes()) << "seed " << seed << "\n"
+                                                  << parts[0]->text() << "\n"
+                                                  << all.text();
         ASSERT_EQ(empty.bytes(), all.bytes()) << "seed " << seed;
         Set read;
-        ASSERT_TRUE(loop_set_read(&read.set, all.bytes().data(), all.bytes().size())) << "seed " << seed;
+        ASSERT_TRUE(loop_set_read(&read.set, all.bytes().data(), all.bytes().size()))
+            << "seed " << seed;
         ASSERT_EQ(read.bytes(), all.bytes());
     }
 }
@@ -261,13 +274,15 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
         ASSERT_TRUE(loop_graph_is_sound(graph.get()));
         change(*graph);
         EXPECT_FALSE(loop_graph_is_sound(graph.get())) << what;
-        /* after a good one that it claims to be like, its links are not followed, and its times are checked */
+        /* after a good one that it claims to be like, its links are not followed, and its times are
+         * checked */
         Graph good = graph_of(GOLDEN, MESSAGES);
         loop_reduction *reduction = loop_reduction_create();
         EXPECT_TRUE(loop_reduction_add(reduction, good.get(), 0));
-        bool links_alone = graph->summary.nodes == good->summary.nodes && graph->summary.loops == good->summary.loops &&
-                           std::string(what).find("a ") == 0 && std::string(what).find("a name") != 0 &&
-                           std::string(what) != "a time";
+        bool links_alone = graph->summary.nodes == good->summary.nodes &&
+                           graph->summary.loops == good->summary.loops &&
+                           std::string(what).find("a ") == 0 &&
+                           std::string(what).find("a name") != 0 && std::string(what) != "a time";
         EXPECT_EQ(loop_reduction_add(reduction, graph.get(), 1), links_alone ? 1 : 0) << what;
         EXPECT_EQ(loop_reduction_result(reduction)->dropped, 0u);
         loop_reduction_destroy(reduction);
@@ -287,7 +302,8 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
     });
     refuse("more MPI than time", [](auto &g) { g.loop[0].mpi_ns = g.loop[0].loop_ns + 1; });
     refuse("a time", [](auto &g) { g.loop[0].loop_ns = LOOP_TIME_MAX + 1; });
-    refuse("a name without an end", [](auto &g) { memset(g.loop[0].name, 'x', sizeof g.loop[0].name); });
+    refuse("a name without an end",
+           [](auto &g) { memset(g.loop[0].name, 'x', sizeof g.loop[0].name); });
     refuse("a name that is none", [](auto &g) { strcpy(g.loop[0].name, "\033[2J"); });
 }
 
@@ -301,10 +317,13 @@ TEST(LoopSet, B6_WhateverIsOnABoardIsRefusedOrReduced)
         pmi_adapt_graph shared = *good, graph;
         shared.seq = 2;
         for (unsigned n = 1 + random() % 4; n > 0; n--) {
-            size_t nodes = offsetof(pmi_adapt_graph, node) + good->summary.nodes * sizeof(good->node[0]);
+            size_t nodes =
+                offsetof(pmi_adapt_graph, node) + good->summary.nodes * sizeof(good->node[0]);
             size_t loops = offsetof(pmi_adapt_graph, loop) + random() % (2 * sizeof(good->loop[0]));
-            size_t at = random() % 3 ? sizeof(uint64_t) + random() % (nodes - sizeof(uint64_t)) : loops;
-            reinterpret_cast<unsigned char *>(&shared)[at] ^= static_cast<unsigned char>(1u << random() % 8);
+            size_t at =
+                random() % 3 ? sizeof(uint64_t) + random() % (nodes - sizeof(uint64_t)) : loops;
+            reinterpret_cast<unsigned char *>(&shared)[at] ^=
+                static_cast<unsigned char>(1u << random() % 8);
         }
         if (!pmi_adapt_read_graph(&shared, &graph) || !loop_graph_is_sound(&graph))
             continue;
@@ -316,7 +335,8 @@ TEST(LoopSet, B6_WhateverIsOnABoardIsRefusedOrReduced)
         Set set, read;
         loop_set_merge(&set.set, loop_reduction_result(reduction));
         loop_reduction_destroy(reduction);
-        ASSERT_TRUE(loop_set_read(&read.set, set.bytes().data(), set.bytes().size())) << "seed " << seed;
+        ASSERT_TRUE(loop_set_read(&read.set, set.bytes().data(), set.bytes().size()))
+            << "seed " << seed;
         ASSERT_EQ(read.bytes(), set.bytes());
     }
     EXPECT_GT(sound, 100u);
@@ -341,7 +361,8 @@ TEST(LoopSet, WhateverADaemonSendsIsRefusedOrRead)
         read_ones++;
         ASSERT_EQ(read.bytes().size(), bytes.size()) << "seed " << seed;
         read.merge(set);
-        loop_set_renumber(&read.set, 2, [](void *, uint32_t rank) -> int64_t { return 7 - rank; }, nullptr);
+        loop_set_renumber(
+            &read.set, 2, [](void *, uint32_t rank) -> int64_t { return 7 - rank; }, nullptr);
         loop_set_join_alone(&read.set, 2);
     }
     EXPECT_GT(read_ones, 500u);
@@ -360,11 +381,14 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     constexpr uint32_t NONE = PMI_ADAPT_GRAPH_NONE;
     EXPECT_EQ(NONE, UINT32_MAX);
     /* 2 0 6 3 1 9 7, in the order of creation: head, tail, outer */
-    const uint32_t links[][3] = {{NONE, NONE, NONE}, {NONE, NONE, NONE}, {NONE, 4, NONE}, {2, 6, NONE},
-                                 {2, NONE, NONE},    {NONE, 6, 2},       {5, NONE, NONE}};
+    const uint32_t links[][3] = {{NONE, NONE, NONE}, {NONE, NONE, NONE}, {NONE, 4, NONE},
+                                 {2, 6, NONE},       {2, NONE, NONE},    {NONE, 6, 2},
+                                 {5, NONE, NONE}};
     for (uint32_t i = 0; i < 7; i++) {
         const pmi_adapt_graph_node &node = graph->node[i];
-        EXPECT_EQ(std::tuple(node.head, node.tail, node.outer), std::tuple(links[i][0], links[i][1], links[i][2])) << i;
+        EXPECT_EQ(std::tuple(node.head, node.tail, node.outer),
+                  std::tuple(links[i][0], links[i][1], links[i][2]))
+            << i;
         EXPECT_EQ(graph->reentries[i], i == 3 ? 1u : 0u) << i;
         EXPECT_EQ(node.kind, i == 2 || i == 3 ? LOOP_P2P : LOOP_COLLECTIVE) << i;
     }
@@ -378,7 +402,8 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     EXPECT_EQ(graph->node[7].id, 0u);
     EXPECT_EQ(graph->loop[2].iterations, 0u);
     /* a reader sees by `structure` that something has changed, and by `hash` what is equal */
-    Graph shorter = graph_of({GOLDEN.begin(), GOLDEN.end() - 13}, MESSAGES), again = graph_of(GOLDEN, MESSAGES);
+    Graph shorter = graph_of({GOLDEN.begin(), GOLDEN.end() - 13}, MESSAGES),
+          again = graph_of(GOLDEN, MESSAGES);
     EXPECT_LT(shorter->summary.structure, summary.structure);
     EXPECT_NE(shorter->summary.hash, summary.hash);
     EXPECT_EQ(again->summary.hash, summary.hash);
@@ -430,13 +455,15 @@ TEST(LoopSet, N2_ReentriesOfHomogeneousProcessesAreSummedUp)
     other->reentries[3] = UINT32_MAX;
     Set full;
     reduce(full, {one.get(), other.get(), other.get()}, 0);
-    EXPECT_NE(full.text().find("p:" + std::to_string(UINT32_MAX)), std::string::npos) << full.text();
+    EXPECT_NE(full.text().find("p:" + std::to_string(UINT32_MAX)), std::string::npos)
+        << full.text();
 }
 
 /* B3: what is read while the process writes is whole, or nothing is. */
 TEST(LoopSet, B3_AGraphIsReadWholeOrNotAtAll)
 {
-    Graph shared(new pmi_adapt_graph()), written(new pmi_adapt_graph()), read(new pmi_adapt_graph());
+    Graph shared(new pmi_adapt_graph()), written(new pmi_adapt_graph()),
+        read(new pmi_adapt_graph());
     std::atomic<bool> over = false;
     std::thread writer([&] {
         for (uint32_t n = 1; !over; n++) {

@@ -5,7 +5,8 @@
 #include "message.h"
 
 
-void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_message message, uint64_t bytes)
+void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_message message,
+                          uint64_t bytes)
 {
     memset(heads, 0, sizeof(*heads));
     HYD_pmcd_init_header(&heads->hdr);

@@ -1,7 +1,8 @@
 /*
- * How the messages of kinds.h are framed on Hydra's control connection: a Hydra header with command ADAPT whose
- * buflen counts what follows, this head, then `bytes` of payload.  HYD_ADAPT_REPORTS carries several reports: head,
- * payload and padding of each.  Both sides are one build on one architecture, so the bytes are the machine's own.
+ * How the messages of kinds.h are framed on Hydra's control connection: a Hydra header with command
+ * ADAPT whose buflen counts what follows, this head, then `bytes` of payload.  HYD_ADAPT_REPORTS
+ * carries several reports: head, payload and padding of each.  Both sides are one build on one
+ * architecture, so the bytes are the machine's own.
  */
 
 #ifndef WIRE_MESSAGE_H_INCLUDED
@@ -15,8 +16,8 @@ struct HYD_adapt_message {
     uint32_t kind;
     uint32_t epoch;
     uint64_t bytes;
-    uint32_t sequence;          /* of a command of the core for this daemon: 1, 2, ...; of the one that
-                                 * is answered; else 0 */
+    /* of a command of the core for this daemon: 1, 2, ...; of the one that is answered; else 0 */
+    uint32_t sequence;
     uint32_t unused;
 };
 
@@ -24,7 +25,7 @@ struct HYD_adapt_message {
 /* The largest body after a Hydra header: that, and the heads and lists around it (tree.h). */
 #define HYD_ADAPT_BODY_MAX (2 * HYD_ADAPT_MESSAGE_MAX)
 
-/* ---- several reports in one --------------------------------------------------------------------- */
+/* ---- several reports in one ------------------------------------------------------------------ */
 
 /* Bytes of a report with this head in HYD_ADAPT_REPORTS. */
 static inline size_t HYD_adapt_report_bytes(const struct HYD_adapt_message *message)
@@ -41,17 +42,18 @@ static inline int HYD_adapt_report_holds(const struct HYD_adapt_message *message
 
 #ifdef COMMON_H_INCLUDED        /* Hydra's pm/pmiserv/common.h */
 
-/* ---- headers ------------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* Both heads of a message with `bytes` of payload. */
 struct HYD_adapt_heads {
     struct HYD_pmcd_hdr hdr;
     struct HYD_adapt_message message;
 };
-void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_message message, uint64_t bytes);
+void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_message message,
+                          uint64_t bytes);
 
-/* Bytes of the message of Hydra's or of ours that begins with this header, it included; 0: it cannot be one.  Sent by
- * a daemon of so many processes to mpiexec, or by mpiexec to a daemon. */
+/* Bytes of the message of Hydra's or of ours that begins with this header, it included; 0: it
+ * cannot be one.  Sent by a daemon of so many processes to mpiexec, or by mpiexec to a daemon. */
 size_t HYD_adapt_frame_from_daemon(const void *hdr, int processes);
 size_t HYD_adapt_frame_from_mpiexec(const void *hdr);
 

@@ -1,7 +1,7 @@
 /*
- * Payloads of REPORT_SIZE_REQUEST and STEP_SIZE_REQUEST_ENDED (kinds.h): a size request of a process on its way up,
- * and its end on its way down to all proxies whose processes have made it.  Native byte order.  pmi_adapt_request.h
- * has the valid values.
+ * Payloads of REPORT_SIZE_REQUEST and STEP_SIZE_REQUEST_ENDED (kinds.h): a size request of a
+ * process on its way up, and its end on its way down to all proxies whose processes have made it.
+ * Native byte order.  pmi_adapt_request.h has the valid values.
  */
 
 #ifndef WIRE_REQUEST_MESSAGES_H_INCLUDED

@@ -1,5 +1,6 @@
 /*
- * The payload of REPORT_PERFORMANCE: this head, as many rows, and the loops of these processes (loop_set.h).
+ * The payload of REPORT_PERFORMANCE: this head, as many rows, and the loops of these processes
+ * (loop_set.h).
  */
 
 #ifndef WIRE_SAMPLE_H_INCLUDED
@@ -11,13 +12,15 @@
 
 struct HYD_sample_head {
     uint32_t rows;              /* as many as processes */
-    uint32_t stale;             /* processes whose graph cannot be read, or makes no sense, or is of another epoch */
+    /* processes whose graph cannot be read, or makes no sense, or is of another epoch */
+    uint32_t stale;
 };
 
 struct HYD_sample_row {         /* of the loop that probes, as in struct pmi_adapt_slot */
     uint32_t rank, every;
     uint64_t count, iterations, loop_ns, mpi_ns;
-    uint64_t phase, iteration;  /* where it is, as in struct pmi_adapt_position; phase 0: not known */
+    /* where it is, as in struct pmi_adapt_position; phase 0: not known */
+    uint64_t phase, iteration;
     int64_t total;
     uint64_t element;
 };

@@ -58,7 +58,8 @@ int HYD_queue_add(struct HYD_queue *queue, struct HYD_block *block)
 
 static struct HYD_chunk *last_chunk(const struct HYD_queue *queue)
 {
-    return queue->first ? (struct HYD_chunk *) ((char *) queue->last - offsetof(struct HYD_chunk, next)) : NULL;
+    return queue->first ? (struct HYD_chunk *) ((char *) queue->last -
+                                                offsetof(struct HYD_chunk, next)) : NULL;
 }
 
 int HYD_queue_add_bytes(struct HYD_queue *queue, const void *bytes, size_t n)

@@ -1,6 +1,7 @@
 /*
- * Bytes that wait until a descriptor accepts them.  A block may wait in several queues; a queue knows of descriptors
- * only how to write to one without blocking.  The caller bounds a queue (HYD_queue.bytes).
+ * Bytes that wait until a descriptor accepts them.  A block may wait in several queues; a queue
+ * knows of descriptors only how to write to one without blocking.  The caller bounds a queue
+ * (HYD_queue.bytes).
  */
 
 #ifndef SEND_QUEUE_H_INCLUDED

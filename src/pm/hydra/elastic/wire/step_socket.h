@@ -1,18 +1,18 @@
 /*
- * Paths of the step protocol's sockets: one definition for mpiexec, which makes them, and the `elastic` command,
- * which finds them.
+ * Paths of the step protocol's sockets: one definition for mpiexec, which makes them, and the
+ * `elastic` command, which finds them.
  *
  *   ${XDG_RUNTIME_DIR:-/tmp}/elastic-mpich-<uid>/step-<id>.sock
  *
- * The id is mpiexec's process id; if that is in use, because the directory is shared by several pid namespaces
- * (containers), it is <pid>-2, <pid>-3, ...
+ * The id is mpiexec's process id; if that is in use, because the directory is shared by several pid
+ * namespaces (containers), it is <pid>-2, <pid>-3, ...
  *
- * The directory belongs to the user alone (mode 0700); another one (any user may make a name in /tmp) is refused,
- * never repaired.
+ * The directory belongs to the user alone (mode 0700); another one (any user may make a name in
+ * /tmp) is refused, never repaired.
  *
- * A socket that refuses connections belongs to an ended mpiexec: sockets get these names only when they listen. Only
- * the holder of the directory's lock removes such a socket, so that a new one with the name is never removed;
- * without the lock it stays.  Plain C, also C++; no state.
+ * A socket that refuses connections belongs to an ended mpiexec: sockets get these names only when
+ * they listen. Only the holder of the directory's lock removes such a socket, so that a new one
+ * with the name is never removed; without the lock it stays.  Plain C, also C++; no state.
  */
 
 #ifndef STEP_SOCKET_H_INCLUDED
@@ -41,7 +41,8 @@
 static inline int step_socket_directory(char *path, size_t bytes, char *error, size_t error_bytes)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
-    /* Batch systems hand on the variable of the login node, where the directory may be the only one. */
+    /* Batch systems hand on the variable of the login node, where the directory may be the only
+     * one. */
     if (!base || base[0] != '/' || access(base, W_OK | X_OK) != 0)
         base = "/tmp";
     int length = snprintf(path, bytes, "%s/elastic-mpich-%lu", base, (unsigned long) geteuid());
@@ -97,12 +98,14 @@ static inline void step_socket_id(long pid, int n, char *id, size_t bytes)
 /* Whether this is the name of a step's socket; sets its id if so. */
 static inline int step_socket_id_of(const char *name, char *id, size_t bytes)
 {
-    size_t prefix = strlen(STEP_SOCKET_PREFIX), suffix = strlen(STEP_SOCKET_SUFFIX), length = strlen(name);
+    size_t prefix = strlen(STEP_SOCKET_PREFIX), suffix = strlen(STEP_SOCKET_SUFFIX),
+           length = strlen(name);
     long pid = 0;
     int n = 1;
 
     if (length <= prefix + suffix || length - prefix - suffix >= bytes ||
-        strncmp(name, STEP_SOCKET_PREFIX, prefix) != 0 || strcmp(name + length - suffix, STEP_SOCKET_SUFFIX) != 0)
+        strncmp(name, STEP_SOCKET_PREFIX, prefix) != 0 ||
+        strcmp(name + length - suffix, STEP_SOCKET_SUFFIX) != 0)
         return 0;
     snprintf(id, bytes, "%.*s", (int) (length - prefix - suffix), name + prefix);
     char again[STEP_ID_MAX];
@@ -137,7 +140,8 @@ static inline int step_socket_is_stale(const char *path)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return 0;
-    int stale = connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 && errno == ECONNREFUSED;
+    int stale = connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 &&
+                errno == ECONNREFUSED;
     close(fd);
     return stale;
 }

@@ -1,6 +1,7 @@
 /*
- * Payloads of STEP_TASK and REPORT_TASK: processes that programs start one by one.  Each is identified by the uid of
- * the process that started it, and its number there, which is never used twice.
+ * Payloads of STEP_TASK and REPORT_TASK: processes that programs start one by one.  Each is
+ * identified by the uid of the process that started it, and its number there, which is never used
+ * twice.
  */
 
 #ifndef WIRE_TASK_H_INCLUDED
@@ -8,18 +9,21 @@
 
 #include <stdint.h>
 
-/* Output of a process with pipes of its own (proxy/tasks.h) has its name in the header: `pid` is the uid, and
- * `pmi_version` the number.  In the header of other output both are -1. */
+/* Output of a process with pipes of its own (proxy/tasks.h) has its name in the header: `pid` is
+ * the uid, and `pmi_version` the number.  In the header of other output both are -1. */
 
 enum task_order {
-    TASK_RUN = 1,               /* text executable, u32 n, n * text argument; a text is u32 bytes, then these */
+    /* text executable, u32 n, n * text argument; a text is u32 bytes, then these */
+    TASK_RUN = 1,
     TASK_SIGNAL,                /* name of the signal, without SIG */
     TASK_END                    /* SIGTERM, and later SIGKILL */
 };
 
-struct task_head {              /* of an order; of a report, followed by why it could not be executed */
+/* of an order; of a report, followed by why it could not be executed */
+struct task_head {
     uint32_t uid, number;
-    uint32_t kind;              /* enum task_order; in a report PMI_TASK_STARTED or PMI_TASK_EXITED */
+    /* enum task_order; in a report PMI_TASK_STARTED or PMI_TASK_EXITED */
+    uint32_t kind;
     uint32_t code;              /* in a report that it has ended, as of a shell */
 };
 

@@ -1,17 +1,19 @@
 /*
- * Commands of the step manager to many node daemons at once, through a tree of them.  mpiexec sends a
- * *relay* to a few daemons: the command, and the list of those that it is for, the receiver first.  Each
- * receiver cuts the rest of the list into parts, sends every part to its first member, and answers when
- * all of its parts have answered, naming those who could not be reached; mpiexec notifies these itself.
- * The immediate reply of proxies to STEP_FREEZE goes with that, so that the agreement takes the tree both ways; their
- * later reports go up the way by which the last command came (proxy/upward.h). Doing so twice is no harm, nor that
- * ways differ in length: commands to one daemon are numbered, and carried out once and in order.
+ * Commands of the step manager to many node daemons at once, through a tree of them.  mpiexec sends
+ * a *relay* to a few daemons: the command, and the list of those that it is for, the receiver
+ * first.  Each receiver cuts the rest of the list into parts, sends every part to its first member,
+ * and answers when all of its parts have answered, naming those who could not be reached; mpiexec
+ * notifies these itself.  The immediate reply of proxies to STEP_FREEZE goes with that, so that the
+ * agreement takes the tree both ways; their later reports go up the way by which the last command
+ * came (proxy/upward.h). Doing so twice is no harm, nor that ways differ in length: commands to one
+ * daemon are numbered, and carried out once and in order.
  *
  * A relay goes over the control connection (mpiexec to daemon: kind HYD_ADAPT_RELAY, the answer is
- * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way, answers and reports the
- * other.  Daemons listen when mpiexec requests it (HYD_ADAPT_LISTEN: key, then text of a port range,
- * may be empty), and report the port (HYD_ADAPT_LISTENS: u16; 0: they cannot).  The bytes are the machine's own, but
- * addresses and ports are in network order.  doc/developer/decisions/proxy-tree.md.
+ * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way, answers
+ * and reports the other.  Daemons listen when mpiexec requests it (HYD_ADAPT_LISTEN: key, then text
+ * of a port range, may be empty), and report the port (HYD_ADAPT_LISTENS: u16; 0: they cannot).
+ * The bytes are the machine's own, but addresses and ports are in network order.
+ * doc/developer/decisions/proxy-tree.md.
  */
 
 #ifndef WIRE_TREE_H_INCLUDED
@@ -56,11 +58,13 @@ struct HYD_relay_frozen {       /* REPORT_FROZEN of a target */
     uint64_t ceiling;
 };
 
-/* Reports that go the same way as answers, but later.  To mpiexec: the entries alone, HYD_ADAPT_GATHERED. */
+/* Reports that go the same way as answers, but later.  To mpiexec: the entries alone,
+ * HYD_ADAPT_GATHERED. */
 struct HYD_relay_reports {
     uint32_t id;                /* 0, which no relay has */
     uint32_t unused;
-    uint64_t bytes;             /* of the entries, which follow: HYD_relay_entry, payload, padding to 8 bytes */
+    /* of the entries, which follow: HYD_relay_entry, payload, padding to 8 bytes */
+    uint64_t bytes;
 };
 
 struct HYD_relay_origin {       /* the daemon that reports */
@@ -69,7 +73,8 @@ struct HYD_relay_origin {       /* the daemon that reports */
 
 struct HYD_relay_entry {
     struct HYD_relay_origin origin;
-    struct HYD_adapt_message message;   /* its sequence is the number of the report among its daemon's, from 1 */
+    /* its sequence is the number of the report among its daemon's, from 1 */
+    struct HYD_adapt_message message;
 };
 
 /* Whether a head can be true. */

@@ -1,5 +1,6 @@
-/* The shape of the tree by which commands go to node daemons: how many messages mpiexec sends itself, and how long the
- * longest way is (SPEC-performance G, figure 13.1).  Lists are cut as mpiexec/relay.c and proxy/relay.c cut them. */
+/* The shape of the tree by which commands go to node daemons: how many messages mpiexec sends
+ * itself, and how long the longest way is (SPEC-performance G, figure 13.1).  Lists are cut as
+ * mpiexec/relay.c and proxy/relay.c cut them. */
 
 #include <gtest/gtest.h>
 
@@ -67,7 +68,8 @@ TEST(RelayTree, G131_of_any_number_each_is_reached_once)
             walk(parts_of(hosts, fanout), fanout, 1, shape);
             ASSERT_EQ(shape.reached, hosts) << fanout;
             ASSERT_LE(shape.sent_most, fanout) << hosts;
-            ASSERT_LE(shape.longest, std::max(levels(hosts, fanout), 1u)) << hosts << " by " << fanout;
+            ASSERT_LE(shape.longest, std::max(levels(hosts, fanout), 1u))
+                << hosts << " by " << fanout;
         }
     }
 }

@@ -1,8 +1,8 @@
 /*
  * Files over an adaptation (SPEC C4, C6), and those that a session leaves (SX7).
  *
- * This file owns the table of open files and the queue of stale ones.  A file that was opened over a
- * communicator of the old world is closed by the commit, on each process for itself: it gets a
+ * This file owns the table of open files and the queue of stale ones.  A file that was opened over
+ * a communicator of the old world is closed by the commit, on each process for itself: it gets a
  * communicator of its own instead of the old one, so that the barriers of a collective close are
  * local.  The structure of the handle remains, with a cookie that the usual check of handles
  * refuses, until MPI_File_close or until so many have ended that the oldest must go.
@@ -79,8 +79,8 @@ int MPIR_ROMIO_Adapt_pending(char *why, int size)
     return 0;
 }
 
-/* Exchanges the communicator for one of this process alone.  The rank decides which process deletes the file on
- * close; this must remain one process. */
+/* Exchanges the communicator for one of this process alone.  The rank decides which process deletes
+ * the file on close; this must remain one process. */
 static int localise(ADIO_File fd)
 {
     int rank, error_code;
@@ -165,8 +165,8 @@ int MPIR_ROMIO_Adapt_is_stale(MPI_File file)
     return 0;
 }
 
-/* MPI_File_close: frees what is left of a stale file; 0 if it is not one.  An error of the close by the adaptation
- * is reported here. */
+/* MPI_File_close: frees what is left of a stale file; 0 if it is not one.  An error of the close by
+ * the adaptation is reported here. */
 int MPIR_ROMIO_Adapt_invalidate(MPI_File * file, const char *function, int *error_code)
 {
     for (int i = num_stale - 1; i >= 0; i--) {

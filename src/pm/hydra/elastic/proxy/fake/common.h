@@ -1,4 +1,5 @@
-/* agent.h names these, and what is fuzzed does not use them; COMMON_H_INCLUDED stands for more of Hydra. */
+/* agent.h names these, and what is fuzzed does not use them; COMMON_H_INCLUDED stands for more of
+ * Hydra. */
 
 struct HYD_env;
 struct HYD_pmcd_hdr;

@@ -1,5 +1,6 @@
 /*
- * The parts of Hydra that the fuzzed or separately tested files of the proxy use, so that nothing of MPICH is needed.
+ * The parts of Hydra that the fuzzed or separately tested files of the proxy use, so that nothing
+ * of MPICH is needed.
  */
 
 #ifndef HYDRA_H_INCLUDED

@@ -1,6 +1,7 @@
 /*
- * The part of MPICH that the library's side of the adapt board (src/mpi/adapt) and of connections between clients
- * and servers (src/mpi/dynproc/link.c) use, so that board_litmus_test.cpp and link_fuzz.cpp need none of it.
+ * The part of MPICH that the library's side of the adapt board (src/mpi/adapt) and of connections
+ * between clients and servers (src/mpi/dynproc/link.c) use, so that board_litmus_test.cpp and
+ * link_fuzz.cpp need none of it.
  */
 
 #ifndef MPIIMPL_H_INCLUDED
@@ -40,14 +41,18 @@ extern struct litmus_rank {
 #define MPL_free free
 typedef struct timespec MPL_time_t;
 #define MPL_wtime(time) clock_gettime(CLOCK_MONOTONIC, time)
-#define MPL_wtime_todouble(time, seconds) (*(seconds) = (double) (time)->tv_sec + (double) (time)->tv_nsec * 1e-9)
+#define MPL_wtime_todouble(time, seconds) (*(seconds) = \
+                                           (double) (time)->tv_sec + (double) (time)->tv_nsec * \
+                                               1e-9)
 
 #define MPIR_Assertp(condition) do { if (!(condition)) abort(); } while (0)
 #define MPIR_ERR_CHECK(error) do { if (error) goto fn_fail; } while (0)
 #define MPIR_ERR_CHKANDJUMP(wrong, error, class, name) \
     do { if (wrong) { error = class; goto fn_fail; } } while (0)
-#define MPIR_ERR_CHKANDJUMP1(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, class, name)
-#define MPIR_ERR_CHKANDJUMP2(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, class, name)
+#define MPIR_ERR_CHKANDJUMP1(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, \
+    class, name)
+#define MPIR_ERR_CHKANDJUMP2(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, \
+    class, name)
 #define MPID_THREAD_CS_ENTER(kind, mutex)
 #define MPID_THREAD_CS_EXIT(kind, mutex)
 /* no host is split into nodes */

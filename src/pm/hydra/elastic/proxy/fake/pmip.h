@@ -1,5 +1,6 @@
 /*
- * The proxy as its files that receive PMI commands see it, for pmi_lines_fuzz.cpp, which has the object.
+ * The proxy as its files that receive PMI commands see it, for pmi_lines_fuzz.cpp, which has the
+ * object.
  */
 
 #ifndef PMIP_H_INCLUDED

@@ -5,7 +5,7 @@
 namespace elastic {
 namespace {
 
-/* ---- the end of the job ------------------------------------------------------------------------- */
+/* ---- the end of the job ---------------------------------------------------------------------- */
 
 TEST_F(StepTest, the_end_of_the_job_withdraws_what_is_pending)
 {
@@ -109,7 +109,7 @@ TEST_F(StepTest, one_that_committed_and_ended_did_not_die_in_the_window)
     EXPECT_EQ(mpiexec.count_events("ended"), 1);
 }
 
-/* ---- after agreement (E4) ------------------------------------------------------------------------ */
+/* ---- after agreement (E4) -------------------------------------------------------------------- */
 
 TEST_F(StepTest, a_death_in_the_window_ends_the_job_with_a_report)
 {

@@ -32,8 +32,10 @@ void JobMode::on_first_init(Process &process, const InitReport &report)
             become_adaptive();
     } else if (state_.mode == InitMode::SETS) {
         refuse_windows(process);
-    } else if (state_.is_joining(process) && !adapts && before_agreement(state_.adaptation->state)) {
-        control_.raise(AdaptEvent::JOINING_FAILED, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
+    } else if (state_.is_joining(process) && !adapts &&
+               before_agreement(state_.adaptation->state)) {
+        control_.raise(AdaptEvent::JOINING_FAILED,
+                       state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
     }
 }
 
@@ -59,7 +61,8 @@ void JobMode::refuse_windows(const Process &process)
 {
     if (process.init != InitMode::ADAPTIVE)
         return;
-    std::string what = state_.describe(process) + " called MPI_Init_adapt in a job that changes through process sets";
+    std::string what = state_.describe(process) +
+                       " called MPI_Init_adapt in a job that changes through process sets";
     if (state_.is_joining(process))
         control_.raise(AdaptEvent::JOINING_FAILED, what);
     else

@@ -1,7 +1,8 @@
 /*
- * How the job can change: its processes initialise MPI, and each one reports how.  If one of the launch has called
- * MPI_Init, the job is rigid; if all have called MPI_Init_adapt, it is adaptive.  A job that changes through process
- * sets (psets/pset_changes.h) gets no adaptation windows.  SPEC SW1, SW3.
+ * How the job can change: its processes initialise MPI, and each one reports how.  If one of the
+ * launch has called MPI_Init, the job is rigid; if all have called MPI_Init_adapt, it is adaptive.
+ * A job that changes through process sets (psets/pset_changes.h) gets no adaptation windows.  SPEC
+ * SW1, SW3.
  */
 
 #ifndef ELASTIC_JOB_MODE_H_INCLUDED

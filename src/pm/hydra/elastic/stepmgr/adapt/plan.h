@@ -23,7 +23,8 @@ struct PlanFacts {
     bool modify = false;        /* all wait for it */
 };
 
-/* `joining` in the order of their own world; its processes must have reported business cards and segments. */
+/* `joining` in the order of their own world; its processes must have reported business cards and
+ * segments. */
 std::string build_plan(const PlanFacts &facts, const Change &change,
                        const std::vector<Process *> &members, std::span<const Process> joining);
 

@@ -39,27 +39,30 @@ void WorldResize::on_ready(Process &process, uint32_t epoch, const ReadyReport &
     state_.log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
     if (--state_.adaptation->unready > 0)
         return;
-    if (std::string why = cannot_share_memory(state_.world.members(), state_.world.processes(process.group));
+    if (std::string why =
+            cannot_share_memory(state_.world.members(), state_.world.processes(process.group));
         !why.empty())
         raise(AdaptEvent::WITHDRAW, why);
     else
         raise(AdaptEvent::ALL_READY);
 }
 
-/* After the agreement it is too late: the process gets the error in its window.  Members have the plan from the freeze
- * on: an earlier report is of an adaptation that was withdrawn in this epoch. */
+/* After the agreement it is too late: the process gets the error in its window.  Members have the
+ * plan from the freeze on: an earlier report is of an adaptation that was withdrawn in this
+ * epoch. */
 void WorldResize::on_unable(const Process &process, uint32_t epoch, const std::string &why)
 {
     state_.log("unable", {{"rank", process.world_rank}, {"uid", process.uid}, {"reason", why}});
-    bool joins =
-        state_.is_joining(process) && before_agreement(state_.adaptation->state) && epoch == state_.adaptation->epoch;
+    bool joins = state_.is_joining(process) && before_agreement(state_.adaptation->state) &&
+                 epoch == state_.adaptation->epoch;
     if (joins || (is_freezing(epoch) && !state_.killed_groups.contains(process.group)))
         raise(AdaptEvent::WITHDRAW, state_.describe(process) + " cannot prepare for it: " + why);
 }
 
 bool WorldResize::is_freezing(uint32_t epoch) const
 {
-    return state_.adaptation && state_.adaptation->state == AdaptState::FREEZING && epoch == state_.adaptation->epoch;
+    return state_.adaptation && state_.adaptation->state == AdaptState::FREEZING &&
+           epoch == state_.adaptation->epoch;
 }
 
 void WorldResize::on_prepared(const Agent &agent, uint32_t epoch)
@@ -80,7 +83,8 @@ void WorldResize::on_prepared(const Agent &agent, uint32_t epoch)
 void WorldResize::on_greeted(const Agent &agent, uint32_t epoch)
 {
     bool joins = is_freezing(epoch) && state_.adaptation->group == agent.group;
-    if (joins && !state_.adaptation->prepare_pending.contains(agent) && state_.adaptation->greeted.insert(agent).second)
+    if (joins && !state_.adaptation->prepare_pending.contains(agent) &&
+        state_.adaptation->greeted.insert(agent).second)
         prepared_in_advance(agent);
     else if (joins || !may_come_late(agent, epoch))
         state_.unexpected("preconnection that is not awaited");
@@ -89,8 +93,8 @@ void WorldResize::on_greeted(const Agent &agent, uint32_t epoch)
 void WorldResize::prepared_in_advance(const Agent &agent)
 {
     state_.log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
-    if (state_.adaptation->prepare_hoped.erase(agent) > 0 && state_.adaptation->prepare_hoped.empty() &&
-        state_.adaptation->freeze_at_ms >= 0)
+    if (state_.adaptation->prepare_hoped.erase(agent) > 0 &&
+        state_.adaptation->prepare_hoped.empty() && state_.adaptation->freeze_at_ms >= 0)
         freeze_in(state_.adaptation->paced_ms - state_.now_ms);
 }
 
@@ -112,7 +116,8 @@ void WorldResize::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling
     freezes_pending_.erase(pending);
     /* the next one may have the same epoch, and not have been sent yet */
     bool awaited = state_.adaptation && state_.adaptation->freeze_sent &&
-                   state_.adaptation->state == AdaptState::FREEZING && epoch == state_.adaptation->epoch &&
+                   state_.adaptation->state == AdaptState::FREEZING &&
+                   epoch == state_.adaptation->epoch &&
                    state_.adaptation->freeze_pending.erase(agent) > 0;
     if (!awaited)
         return;
@@ -137,7 +142,7 @@ void WorldResize::on_committed(const Agent &agent, uint32_t epoch)
         raise(AdaptEvent::ALL_COMMITTED);
 }
 
-/* ---- ends -------------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void WorldResize::process_over(const Process &process, bool by_itself, const std::string &cause)
 {
@@ -211,15 +216,16 @@ void WorldResize::terminate(int signum)
         raise(AdaptEvent::WITHDRAW, termination_);
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 void WorldResize::check_deadline()
 {
     if (state_.adaptation && state_.adaptation->deadline_unix_ms != 0 &&
-        before_agreement(state_.adaptation->state) && state_.unix_now_ms() >= state_.adaptation->deadline_unix_ms)
+        before_agreement(state_.adaptation->state) &&
+        state_.unix_now_ms() >= state_.adaptation->deadline_unix_ms)
         raise(AdaptEvent::WITHDRAW, state_.adaptation->state == AdaptState::OFFERED
-                                        ? "the deadline passed before a process queried it"
-                                        : "the deadline passed before the joining processes were ready");
+                  ? "the deadline passed before a process queried it"
+                  : "the deadline passed before the joining processes were ready");
 }
 
 void WorldResize::check_freeze()

@@ -34,7 +34,8 @@ const Adaptation &WorldResize::accept(const SizeRequest &request, const Change &
     a.requested = request.wanted;
     a.change = change;
     a.old_size = state_.world.size();
-    a.epoch = state_.epoch + 1; /* a withdrawn adaptation's number is used again: boards count on it */
+    /* a withdrawn adaptation's number is used again: boards count on it */
+    a.epoch = state_.epoch + 1;
     a.reason = request.reason.empty() ? a.label : request.reason.substr(0, REASON_MAX_BYTES);
     a.deadline_unix_ms = request.deadline_unix_ms;
     a.requested_ms = state_.now_ms;
@@ -66,16 +67,18 @@ void WorldResize::launch()
 {
     Adaptation &a = *state_.adaptation;
     a.first_uid = state_.next_uid;
-    state_.next_uid += static_cast<uint32_t>(a.change.joining); /* never used again, even if it fails */
+    /* never used again, even if it fails */
+    state_.next_uid += static_cast<uint32_t>(a.change.joining);
     state_.log("launching", {{"joining", a.change.joining}, {"hosts", a.requested.hosts}});
     std::vector<const char *> hosts;
     for (const std::string &host : a.requested.hosts)
         hosts.push_back(host.c_str());
     char error[LAUNCH_ERROR_BYTES] = "";
     int group = -1;
-    int status = state_.effects.launch(
-        state_.effects.context, a.epoch, a.change.joining, a.requested.program.value_or(0), a.old_size, a.first_uid,
-        a.origin == Origin::MODIFY, hosts.data(), static_cast<int>(hosts.size()), &group, error, sizeof error);
+    int status = state_.effects.launch(state_.effects.context, a.epoch, a.change.joining,
+                                       a.requested.program.value_or(0), a.old_size, a.first_uid,
+                                       a.origin == Origin::MODIFY, hosts.data(),
+                                       static_cast<int>(hosts.size()), &group, error, sizeof error);
     if (status != 0) {
         raise(AdaptEvent::LAUNCH_REFUSED,
               error[0] ? error : "the joining processes could not be started");
@@ -87,10 +90,12 @@ void WorldResize::launch()
 
 void WorldResize::raise(AdaptEvent event, const std::string &why)
 {
-    const AdaptTransition *row = state_.mode == InitMode::SETS ? find_set_transition(state_.adaptation->state, event)
-                                                               : find_transition(state_.adaptation->state, event);
+    const AdaptTransition *row = state_.mode == InitMode::SETS
+                                     ? find_set_transition(state_.adaptation->state, event)
+                                     : find_transition(state_.adaptation->state, event);
     if (!row) {
-        state_.unexpected(std::string(to_string(event)) + " while " + to_string(state_.adaptation->state));
+        state_.unexpected(std::string(to_string(event)) + " while " +
+                          to_string(state_.adaptation->state));
         return;
     }
     state_.adaptation->state = row->next;
@@ -130,9 +135,9 @@ void WorldResize::perform(AdaptAction action)
     }
 }
 
-/* Step 4 begins.  The plan is the first message on each connection, so that boards have it before a process can be
- * notified.  The world gets it when the joining processes have prepared for it: a message that reaches one of them
- * before it has its sender's address would never be received. */
+/* Step 4 begins.  The plan is the first message on each connection, so that boards have it before a
+ * process can be notified.  The world gets it when the joining processes have prepared for it: a
+ * message that reaches one of them before it has its sender's address would never be received. */
 void WorldResize::send_plan()
 {
     Adaptation &a = *state_.adaptation;
@@ -147,14 +152,15 @@ void WorldResize::send_plan()
             a.prepare_pending.insert(process.agent());
         a.agents.insert(a.prepare_pending.begin(), a.prepare_pending.end());
     }
-    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.origin == Origin::MODIFY}, a.change,
-                        state_.world.members(), joining);
+    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.origin == Origin::MODIFY},
+                        a.change, state_.world.members(), joining);
     state_.log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
     if (a.plan.size() > STEP_PAYLOAD_MAX)
         return raise(AdaptEvent::PLAN_TOO_LARGE,
-                     "the addresses of " + std::to_string(a.old_size + a.change.joining) + " processes are " +
-                         std::to_string(a.plan.size()) + " bytes, and node daemons take " +
-                         std::to_string(STEP_PAYLOAD_MAX) + " at once: request a smaller world");
+                     "the addresses of " + std::to_string(a.old_size + a.change.joining) +
+                         " processes are " + std::to_string(a.plan.size()) +
+                         " bytes, and node daemons take " + std::to_string(STEP_PAYLOAD_MAX) +
+                         " at once: request a smaller world");
     a.freeze_pending = a.pre_agents;
     a.commit_pending = a.agents;
     send(a.prepare_pending, STEP_PLAN, a.plan);
@@ -162,8 +168,8 @@ void WorldResize::send_plan()
         send_plan_to_world();
 }
 
-/* Processes that probe soon have prepared when they are notified, and stand still for a shorter time.  The freeze does
- * not wait for other processes. */
+/* Processes that probe soon have prepared when they are notified, and stand still for a shorter
+ * time.  The freeze does not wait for other processes. */
 void WorldResize::send_plan_to_world()
 {
     Adaptation &a = *state_.adaptation;
@@ -253,12 +259,13 @@ void WorldResize::remove_joining()
 void WorldResize::abort_step()
 {
     state_.ending = state_.broken = true;
-    std::string what =
-        "adaptation " + std::to_string(state_.adaptation->epoch) + " (" + sizes_of(*state_.adaptation) + ")";
+    std::string what = "adaptation " + std::to_string(state_.adaptation->epoch) + " (" +
+                       sizes_of(*state_.adaptation) + ")";
     state_.adaptation->end_reason =
-        termination_.empty() ? state_.adaptation->end_reason + ", after " + what +
-                                   " was agreed on and before all processes had committed it"
-                             : termination_ + " while " + what + " was under way, and no process goes on";
+        termination_.empty()
+            ? state_.adaptation->end_reason + ", after " + what +
+                  " was agreed on and before all processes had committed it"
+            : termination_ + " while " + what + " was under way, and no process goes on";
     state_.effects.abort_step(state_.effects.context, state_.adaptation->end_reason.c_str());
 }
 
@@ -296,7 +303,8 @@ void WorldResize::finish()
     hooks_.ended(ended);
 }
 
-void WorldResize::send(const std::set<Agent> &agents, step_command command, std::string_view payload)
+void WorldResize::send(const std::set<Agent> &agents, step_command command,
+                       std::string_view payload)
 {
     state_.post(agents, command, state_.adaptation->epoch, payload);
 }

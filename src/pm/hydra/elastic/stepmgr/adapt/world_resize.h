@@ -1,13 +1,14 @@
 /*
- * The adaptation under way, from its request to its end.  In an adaptation window all processes of the world take part
- * (adaptation_table.h); a change through process sets carries out its own actions, which Step passes on.  SPEC six
- * steps, P3, P4, P7, C7, E3, E4.
+ * The adaptation under way, from its request to its end.  In an adaptation window all processes of
+ * the world take part (adaptation_table.h); a change through process sets carries out its own
+ * actions, which Step passes on.  SPEC six steps, P3, P4, P7, C7, E3, E4.
  *
  *   world_resize.cpp     actions of the rows of adaptation_table.h; the end
  *   resize_reports.cpp   events of processes and proxies, and time
  *
- * Invariants: at most one adaptation is under way (there is no queue); each accepted request gets exactly one of the
- * events committed, withdrawn, failed; epochs of committed adaptations are 1, 2, 3, ...
+ * Invariants: at most one adaptation is under way (there is no queue); each accepted request gets
+ * exactly one of the events committed, withdrawn, failed; epochs of committed adaptations are 1, 2,
+ * 3, ...
  */
 
 #ifndef ELASTIC_WORLD_RESIZE_H_INCLUDED
@@ -37,16 +38,19 @@ class WorldResize final : public AdaptationControl {
         std::function<void()> end_pset_change;
         /* The processes have agreed: the coming world is a process set. */
         std::function<void()> add_coming_world;
-        /* Stragglers are reported from now on; proxies are queried whether the program is over; the program is over,
-         * and the adaptation did not happen; messages that were not received are reported. */
-        std::function<void()> schedule_straggler_report, query_counts, notify_unfinished, notify_unreceived;
+        /* Stragglers are reported from now on; proxies are queried whether the program is over; the
+         * program is over, and the adaptation did not happen; messages that were not received are
+         * reported. */
+        std::function<void()> schedule_straggler_report, query_counts, notify_unfinished,
+            notify_unreceived;
         std::function<void(const Process &process)> process_left;
         std::function<void(const Adaptation &adaptation)> ended;
         std::function<void()> job_over; /* all processes have ended */
     };
 
     WorldResize(StepState &state, const step_config &config, Hooks hooks)
-        : state_(state), margin_(config.margin), prepare_ms_(config.prepare_ms), hooks_(std::move(hooks))
+        : state_(state), margin_(config.margin), prepare_ms_(config.prepare_ms),
+          hooks_(std::move(hooks))
     {
     }
 

@@ -1,4 +1,5 @@
-/* Adaptations from the request to the agreement, and those that are withdrawn or fail before it (world_resize.h). */
+/* Adaptations from the request to the agreement, and those that are withdrawn or fail before it
+ * (world_resize.h). */
 
 #include "stepmgr/adapt/step_fixture.h"
 
@@ -90,7 +91,8 @@ TEST_F(StepTest, a_plan_that_daemons_would_not_take_fails)
     mpiexec.start_group(1, std::vector<std::string>(JOINING, "b"));
     for (uint32_t rank = 0; rank < JOINING; rank++) {
         mpiexec.report(1, 0, REPORT_INIT, 0,
-                       write_init({rank, REPORT_MODE_ADAPTIVE, 0, std::string(PMI_REPORT_CARD_MAX, 'x')}));
+                       write_init(
+                           {rank, REPORT_MODE_ADAPTIVE, 0, std::string(PMI_REPORT_CARD_MAX, 'x')}));
         mpiexec.ready(1, 0, rank, 1);
     }
     std::string reason = mpiexec.last_event("failed").at("reason");
@@ -139,7 +141,8 @@ TEST_F(StepTest, processes_in_containers_of_their_own_withdraw_a_growth)
     start("4");
     mpiexec.start_group(1, {"b", "b"});
     for (uint32_t rank = 0; rank < 2; rank++) {
-        mpiexec.report(1, 0, REPORT_INIT, 0, write_init({rank, REPORT_MODE_ADAPTIVE, 100 + rank, "addr"}));
+        mpiexec.report(1, 0, REPORT_INIT, 0,
+                       write_init({rank, REPORT_MODE_ADAPTIVE, 100 + rank, "addr"}));
         mpiexec.ready(1, 0, rank, 1);
     }
     EXPECT_EQ(mpiexec.sent_text(), "") << "no process is notified";
@@ -164,7 +167,8 @@ TEST_F(StepTest, a_process_that_cannot_prepare_withdraws_the_adaptation)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
 }
 
-/* The first of two that cannot prepare has had it withdrawn, and the next one has begun in the same epoch. */
+/* The first of two that cannot prepare has had it withdrawn, and the next one has begun in the same
+ * epoch. */
 TEST_F(StepTest, who_could_not_prepare_for_one_adaptation_does_not_withdraw_the_next)
 {
     auto launch = [this](int group) {
@@ -261,7 +265,7 @@ TEST_F(StepTest, a_withdrawal_ends_the_wait_for_preparation)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
 }
 
-/* ---- undoing before agreement (P7, E3) --------------------------------------------------------- */
+/* ---- undoing before agreement (P7, E3) ------------------------------------------------------- */
 
 TEST_F(StepTest, a_joining_process_that_dies_cancels_the_adaptation)
 {

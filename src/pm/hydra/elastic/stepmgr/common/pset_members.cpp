@@ -1,4 +1,5 @@
-/* See pset_members.h.  Operations work on runs, so that their cost follows the number of runs, not of processes. */
+/* See pset_members.h.  Operations work on runs, so that their cost follows the number of runs, not
+ * of processes. */
 
 #include "stepmgr/common/pset_members.h"
 
@@ -44,7 +45,8 @@ class Uids {
                 take(Run{static_cast<uint32_t>(first), static_cast<uint32_t>(last - first)});
         };
         for (auto next = first_from(at); next != ends_.end() && next->first < end; ++next) {
-            uint64_t first = std::max(at, next->first), last = std::max(first, std::min(end, next->second));
+            uint64_t first = std::max(at, next->first),
+                     last = std::max(first, std::min(end, next->second));
             emit(at, first, false);
             emit(first, last, true);
             at = last;
@@ -85,7 +87,8 @@ std::optional<SetMembers> SetMembers::of_runs(std::span<const Run> runs)
     SetMembers members;
     Uids seen;
     for (const Run &run : runs) {
-        if (run.count == 0 || end_of(run) > UINT32_MAX || members.size_ + run.count > MAX || seen.overlaps(run))
+        if (run.count == 0 || end_of(run) > UINT32_MAX || members.size_ + run.count > MAX ||
+            seen.overlaps(run))
             return std::nullopt;
         seen.add(run);
         members.append(run);
@@ -107,7 +110,9 @@ std::optional<SetMembers> SetMembers::of_list(std::span<const uint32_t> uids)
 
 bool SetMembers::contains(uint32_t uid) const
 {
-    return std::ranges::any_of(runs_, [&](const Run &run) { return uid >= run.first && uid < end_of(run); });
+    return std::ranges::any_of(runs_, [&](const Run &run) {
+        return uid >= run.first && uid < end_of(run);
+    });
 }
 
 std::optional<uint32_t> SetMembers::find_any(const std::set<uint32_t> &uids) const
@@ -136,7 +141,8 @@ uint32_t SetMembers::first_without(const std::set<uint32_t> &uids) const
 {
     for (const Run &run : runs_) {
         uint64_t at = run.first;
-        for (auto next = uids.lower_bound(run.first); next != uids.end() && *next == at && at < end_of(run); ++next)
+        for (auto next = uids.lower_bound(run.first);
+             next != uids.end() && *next == at && at < end_of(run); ++next)
             at++;
         if (at < end_of(run))
             return static_cast<uint32_t>(at);

@@ -1,6 +1,7 @@
 /*
- * The members of a process set: an ordered list of uids without repetition, stored as runs of consecutive ones, so that
- * a set of a hundred thousand processes in order is as small as one of two.  Values: equal lists are equal.
+ * The members of a process set: an ordered list of uids without repetition, stored as runs of
+ * consecutive ones, so that a set of a hundred thousand processes in order is as small as one of
+ * two.  Values: equal lists are equal.
  */
 
 #ifndef ELASTIC_PSET_MEMBERS_H_INCLUDED

@@ -48,7 +48,8 @@ std::optional<Error> parse_option(std::string_view text, ChangeRequest &change)
     if (key == "leave" || key == "hosts" || key == "program")
         return Error{"'" + std::string(key) + "' is given twice"};
     return Error{"'/" + std::string(text) + "' is not known: allowed are /leave=RANKS, "
-                                            "/hosts=NAMES and /program=NUMBER, as in 3/leave=[0,2] or 8/hosts=[a,b]"};
+                                            "/hosts=NAMES and /program=NUMBER, as in 3/leave=[0,2] "
+                                            "or 8/hosts=[a,b]"};
 }
 
 Result<ScheduleEntry> parse_entry(std::string_view text)
@@ -77,13 +78,16 @@ Result<ScheduleEntry> parse_entry(std::string_view text)
     return entry;
 }
 
-/* Where an entry ends that begins at `at`: at a comma outside of brackets, a newline or a comment. */
+/* Where an entry ends that begins at `at`: at a comma outside of brackets, a newline or a
+ * comment. */
 size_t end_of_entry(std::string_view text, size_t at)
 {
     size_t end = text.find_first_of(",\n#[", at);
     while (end != std::string_view::npos && text[end] == '[') {
         size_t closed = text.find_first_of("]\n#", end);
-        end = text.find_first_of(",\n#[", closed != std::string_view::npos && text[closed] == ']' ? closed : end + 1);
+        end = text.find_first_of(",\n#[", closed != std::string_view::npos && text[closed] == ']'
+                                              ? closed
+                                              : end + 1);
     }
     return end;
 }

@@ -5,7 +5,8 @@
  *   schedule = entry *("," entry)          newlines separate entries too; "#" starts a comment
  *   entry    = [TIME ":"] SIZE ["/leave=" RANKS] ["/hosts=" HOSTS] ["/program=" NUMBER]
  *   TIME     = number ("ms" | "s" | "m")   after launch, fractions allowed ("0.5s")
- *   RANKS    = rank or rank-rank, joined by "+", or by "," in brackets, as in [0,2]; ranks before the change
+ *   RANKS    = rank or rank-rank, joined by "+", or by "," in brackets, as in [0,2]; ranks before
+ *            the change
  *   HOSTS    = names joined likewise, for the joining processes
  *   NUMBER   = of the programs launched together, from 0: what the joining processes run
  *
@@ -34,8 +35,8 @@ struct ScheduleEntry {
     ChangeRequest change;
 };
 
-/* `launch_size` 0: not known yet; the first entry is then checked when it is applied.  `programs` as
- * in resolve_change. */
+/* `launch_size` 0: not known yet; the first entry is then checked when it is applied.  `programs`
+ * as in resolve_change. */
 Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int launch_size,
                                                   int programs = 0);
 

@@ -49,7 +49,8 @@ TEST(ScheduleTest, leaving_ranks_and_hosts)
 
 TEST(ScheduleTest, lists_in_brackets_have_commas)
 {
-    auto entries = parse_schedule("3/leave=[0,2],6/leave=[1] , 8/hosts=[a, b]/leave=[0,2-4]\n8/leave=[3] # [\n2", 4);
+    auto entries = parse_schedule(
+        "3/leave=[0,2],6/leave=[1] , 8/hosts=[a, b]/leave=[0,2-4]\n8/leave=[3] # [\n2", 4);
     ASSERT_TRUE(entries) << entries.error();
     ASSERT_EQ(entries.value().size(), 5u);
     EXPECT_EQ(entries.value()[0].change.leave, (std::vector{0, 2}));
@@ -58,11 +59,12 @@ TEST(ScheduleTest, lists_in_brackets_have_commas)
     EXPECT_EQ(entries.value()[2].change.leave, (std::vector{0, 2, 3, 4}));
     EXPECT_EQ(entries.value()[3].change.leave, std::vector{3});
     EXPECT_EQ(entries.value()[4].change.size, 2);
-    EXPECT_EQ(parse_schedule("3/leave=[0,2", 4).error(),
-              "adaptation schedule, entry 1 ('3/leave=[0', at character 1): '[0' is not a rank: give "
-              "ranks such as 0+2 or 0-3");
-    for (const char *bad : {"3/leave=[]", "3/leave=[0,2]]", "3/leave=[[0,2]]", "3/leave=[0\n,2]", "[3,2]",
-                            "3/leave=[0,2]4", "3/leave=[0#,2]", "3/leave=0]"})
+    EXPECT_EQ(
+        parse_schedule("3/leave=[0,2", 4).error(),
+        "adaptation schedule, entry 1 ('3/leave=[0', at character 1): '[0' is not a rank: give "
+        "ranks such as 0+2 or 0-3");
+    for (const char *bad : {"3/leave=[]", "3/leave=[0,2]]", "3/leave=[[0,2]]", "3/leave=[0\n,2]",
+                            "[3,2]", "3/leave=[0,2]4", "3/leave=[0#,2]", "3/leave=0]"})
         EXPECT_FALSE(parse_schedule(bad, 4)) << bad;
 }
 
@@ -84,11 +86,13 @@ TEST(ScheduleTest, programs)
     EXPECT_EQ(entries.value()[0].change.program, 1);
     EXPECT_EQ(entries.value()[1].change.program, 0);
     EXPECT_EQ(entries.value()[2].change.program, std::nullopt);
-    EXPECT_EQ(parse_schedule("4/program=2", 2, 2).error(),
-              "adaptation schedule, entry 1 ('4/program=2', at character 1): there is no program 2: 2 "
-              "programs were launched, give 0 to 1");
-    for (const char *bad : {"4/program", "4/program=", "4/program=-1", "4/program=x", "4/program=65536",
-                            "4/program=0+1", "4/program=0/program=1", "1/program=0"})
+    EXPECT_EQ(
+        parse_schedule("4/program=2", 2, 2).error(),
+        "adaptation schedule, entry 1 ('4/program=2', at character 1): there is no program 2: 2 "
+        "programs were launched, give 0 to 1");
+    for (const char *bad :
+         {"4/program", "4/program=", "4/program=-1", "4/program=x", "4/program=65536",
+          "4/program=0+1", "4/program=0/program=1", "1/program=0"})
         EXPECT_FALSE(parse_schedule(bad, 2, 2)) << bad;
 }
 
@@ -129,7 +133,8 @@ TEST(ScheduleTest, time_texts)
     EXPECT_EQ(parse_time_ms("1s").value(), 1000);
     EXPECT_EQ(parse_time_ms("0").value(), 0);
     EXPECT_EQ(parse_time_ms("1.5ms").value(), 2);
-    for (const char *bad : {"", "1", "s", "-1s", "-0s", "1 s", "1s ", "infs", "9e9m", "99999999999m"})
+    for (const char *bad :
+         {"", "1", "s", "-1s", "-0s", "1 s", "1s ", "infs", "9e9m", "99999999999m"})
         EXPECT_FALSE(parse_time_ms(bad)) << bad;
 }
 

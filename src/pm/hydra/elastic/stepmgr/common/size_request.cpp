@@ -58,13 +58,14 @@ std::string SizeRequest::label() const
 
 bool SizeRequest::is_same(const SizeRequest &other) const
 {
-    return wanted.size == other.wanted.size && size_min == other.size_min && size_max == other.size_max &&
-           reason == other.reason;
+    return wanted.size == other.wanted.size && size_min == other.size_min &&
+           size_max == other.size_max && reason == other.reason;
 }
 
 Result<int> best_size(const SizeRequest &size_request, const Range &range, const ProgramSizes *rule)
 {
-    int low = std::max(size_request.size_min, range.min), high = std::min(size_request.size_max, range.max);
+    int low = std::max(size_request.size_min, range.min),
+        high = std::min(size_request.size_max, range.max);
     std::string limits = std::to_string(range.min) + ":" + std::to_string(range.max);
     if (low > high)
         return Error{"mpiexec was started with --adapt-range " + limits};
@@ -75,7 +76,8 @@ Result<int> best_size(const SizeRequest &size_request, const Range &range, const
         return *smaller;
     if (auto greater = rule->next(size, 1, high))
         return *greater;
-    return Error{rule->refusal(size) + " (and mpiexec was started with --adapt-range " + limits + ")"};
+    return Error{rule->refusal(size) + " (and mpiexec was started with --adapt-range " + limits +
+                 ")"};
 }
 
 bool RequestRate::allows(int64_t now_ms)

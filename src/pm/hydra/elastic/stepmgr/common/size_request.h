@@ -1,7 +1,7 @@
 /*
- * A request for another size of the world, of any origin: what is wanted, who waits for its end, and which size of
- * those that it allows would be best.  Data and pure functions; SizeRequests (requests/size_requests.h) makes
- * adaptations of them.
+ * A request for another size of the world, of any origin: what is wanted, who waits for its end,
+ * and which size of those that it allows would be best.  Data and pure functions; SizeRequests
+ * (requests/size_requests.h) makes adaptations of them.
  */
 
 #ifndef ELASTIC_SIZE_REQUEST_H_INCLUDED
@@ -53,7 +53,8 @@ struct SizeRequestHolder {
 
 struct SizeRequest {
     Origin origin = Origin::PROGRAM;
-    ChangeRequest wanted;       /* the size, and who leaves, where joining processes go, if that matters */
+    /* the size, and who leaves, where joining processes go, if that matters */
+    ChangeRequest wanted;
     size_t entry = 0;           /* of the schedule, from 1 */
     std::string reason;         /* of the program or client, for people; "": none */
     uint64_t deadline_unix_ms = 0;      /* of the adaptation; 0: none */
@@ -63,7 +64,8 @@ struct SizeRequest {
     int size_min = 0, size_max = 0;     /* what it can do with */
     uint64_t until_unix_ms = 0; /* 0: for ever */
     int rank = -1;              /* of who was the first to make it; -1: not in the world yet */
-    std::vector<SizeRequestHolder> holders;     /* each uid once; none: it is of hints, or of an operation */
+    /* each uid once; none: it is of hints, or of an operation */
+    std::vector<SizeRequestHolder> holders;
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
     bool notified = false;      /* its event has been */
@@ -76,8 +78,8 @@ struct SizeRequest {
     bool is_same(const SizeRequest &other) const;
 };
 
-/* The wanted size, else the next smaller, else the next greater one that the size request allows, that lies in the
- * range and that the program can use; or why there is none. */
+/* The wanted size, else the next smaller, else the next greater one that the size request allows,
+ * that lies in the range and that the program can use; or why there is none. */
 Result<int> best_size(const SizeRequest &size_request, const Range &range,
                       const ProgramSizes *rule);
 

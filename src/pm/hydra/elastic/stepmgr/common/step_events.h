@@ -1,6 +1,7 @@
 /*
  * Events of the step: one JSON object each, written to --adapt-log, stored in a bounded history,
- * and sent to the clients of the step protocol that follow.  doc/developer/step-events.md lists the events.
+ * and sent to the clients of the step protocol that follow.  doc/developer/step-events.md lists the
+ * events.
  */
 
 #ifndef ELASTIC_JOURNAL_H_INCLUDED
@@ -19,8 +20,10 @@ namespace elastic {
 
 using Json = nlohmann::ordered_json;
 
-/* Events of size requests, and the field of their number.  Resource managers read and store the names. */
-constexpr const char *SIZE_REQUESTED = "wish", *SIZE_REQUEST_ENDED = "wish_ended", *REQUEST_NUMBER = "wish";
+/* Events of size requests, and the field of their number.  Resource managers read and store the
+ * names. */
+constexpr const char *SIZE_REQUESTED = "wish", *SIZE_REQUEST_ENDED = "wish_ended",
+                     *REQUEST_NUMBER = "wish";
 
 /* Never throws: bytes that are not UTF-8 are replaced. */
 std::string write_line(const Json &json);

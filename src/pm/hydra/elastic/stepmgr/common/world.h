@@ -1,10 +1,11 @@
 /*
  * The processes of a job step: groups as they were started, the proxies that hold them, and the
- * world, which is the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2, W6.
+ * world, which is the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2,
+ * W6.
  *
  * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
- * (one proxy of one group) that has disconnected does not come back; a group is dropped when all of its agents
- * have disconnected, so that a thousand adaptations leave nothing.
+ * (one proxy of one group) that has disconnected does not come back; a group is dropped when all of
+ * its agents have disconnected, so that a thousand adaptations leave nothing.
  */
 
 #ifndef ELASTIC_WORLD_H_INCLUDED
@@ -47,14 +48,16 @@ struct Process {
     uint32_t uid = 0;
     int world_rank = -1;
     InitMode init = InitMode::UNKNOWN;
-    bool takes_part = false;    /* its business card is known: it adapts, or waits in MPIX_Comm_modify */
+    /* its business card is known: it adapts, or waits in MPIX_Comm_modify */
+    bool takes_part = false;
     std::string bc;             /* network addresses, raw */
     uint64_t pid_namespace = 0; /* 0: not known */
     bool ready = false;         /* joining: waits in begin */
     pmi_adapt_host segment = {};
     uint32_t left_epoch = 0;    /* the epoch in which it left the world */
     bool ended = false;
-    bool may_exit = false;      /* with a change through process sets: however it ends, nobody is ended for it */
+    /* with a change through process sets: however it ends, nobody is ended for it */
+    bool may_exit = false;
 
     Agent agent() const { return {group, proxy}; }
 };

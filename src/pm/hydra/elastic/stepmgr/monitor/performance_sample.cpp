@@ -44,8 +44,8 @@ bool is_in_phase(const ProcessSample &sample)
 {
     constexpr uint64_t MOST = uint64_t{1} << 53;
     const PerformanceReport &report = sample.report;
-    return report.phase != 0 && report.iteration <= MOST && report.element <= UINT32_MAX && report.total >= -1 &&
-           report.total <= static_cast<int64_t>(MOST);
+    return report.phase != 0 && report.iteration <= MOST && report.element <= UINT32_MAX &&
+           report.total >= -1 && report.total <= static_cast<int64_t>(MOST);
 }
 
 /* 0: none is in any.  Of equally many: the first one of the program. */
@@ -116,13 +116,15 @@ ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoc
     return count;
 }
 
-Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous)
+Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms,
+                       const std::optional<ProbeCount> &previous)
 {
     bool same = previous && previous->epoch == now.epoch && previous->probes <= now.probes;
     return {{"probes", now.probes},
             {"ms", now.at_ms - epoch_began_ms},
             {"per_second", rate(now.probes, now.at_ms - epoch_began_ms)},
-            {"recent_per_second", same ? rate(now.probes - previous->probes, now.at_ms - previous->at_ms) : Json()}};
+            {"recent_per_second",
+             same ? rate(now.probes - previous->probes, now.at_ms - previous->at_ms) : Json()}};
 }
 
 Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others)
@@ -145,9 +147,10 @@ Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &ot
     if (measured.empty())
         return Json::array();   /* nor of loops inside */
     std::sort(ranks.begin(), ranks.end());
-    std::stable_sort(measured.begin(), measured.end(), [](const ProcessSample *x, const ProcessSample *y) {
-        return ratio_of(*x) < ratio_of(*y);
-    });
+    std::stable_sort(measured.begin(), measured.end(),
+                     [](const ProcessSample *x, const ProcessSample *y) {
+                         return ratio_of(*x) < ratio_of(*y);
+                     });
     Json loops = describe_inner_loops(others);
     Json elastic = {{"key", "probe"},
                     {"parent", nullptr},

@@ -1,10 +1,11 @@
 /*
- * Time of the processes of a step in computation and in MPI, from their boards, for the operation `performance` of
- * the step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
+ * Time of the processes of a step in computation and in MPI, from their boards, for the operation
+ * `performance` of the step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
  *
- * Known of each process are its probes since the last commit and, of the loop that probes, the measured iterations,
- * the time that they took and the part of it that was spent in MPI (src/mpi/adapt/perf_measure.h).  All loops are known
- * as the proxies have put them together (loops.h).
+ * Known of each process are its probes since the last commit and, of the loop that probes, the
+ * measured iterations, the time that they took and the part of it that was spent in MPI
+ * (src/mpi/adapt/perf_measure.h).  All loops are known as the proxies have put them together
+ * (loops.h).
  */
 
 #ifndef ELASTIC_PERFORMANCE_SAMPLE_H_INCLUDED
@@ -23,7 +24,8 @@ namespace elastic {
 
 inline constexpr size_t SLOWEST_RANKS_MAX = 4;
 inline constexpr size_t BEHIND_RANKS_MAX = 4;
-inline constexpr uint64_t BEHIND_ITERATIONS = 2;        /* so many are no chance: the process is notified of */
+/* so many are no chance: the process is notified of */
+inline constexpr uint64_t BEHIND_ITERATIONS = 2;
 
 struct ProcessSample {
     int world_rank = 0;
@@ -40,14 +42,15 @@ struct ProbeCount {
 ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms);
 
 /* Of the time since the epoch began, and where it is of the same epoch since `previous`. */
-Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous);
+Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms,
+                       const std::optional<ProbeCount> &previous);
 
-/* Of a program that reports its phase (mpi_epop.h): the phase that most processes are in, by its name in
- * `loops`, and its stragglers; null if nothing is known. */
+/* Of a program that reports its phase (mpi_epop.h): the phase that most processes are in, by its
+ * name in `loops`, and its stragglers; null if nothing is known. */
 Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &loops);
 
-/* The loop that probes first, as each process reports it now; empty if nobody has measured an iteration of it.
- * Then the others, as they were written last. */
+/* The loop that probes first, as each process reports it now; empty if nobody has measured an
+ * iteration of it.  Then the others, as they were written last. */
 Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others);
 
 }  // namespace elastic

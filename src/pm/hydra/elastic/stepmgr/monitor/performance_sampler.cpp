@@ -1,6 +1,6 @@
 /*
- * See performance_sampler.h.  A sample leaves out proxies that do not reply within SAMPLE_WAIT_MS.  Ranks are those of
- * one world: a sample that an adaptation overtakes is discarded.
+ * See performance_sampler.h.  A sample leaves out proxies that do not reply within SAMPLE_WAIT_MS.
+ * Ranks are those of one world: a sample that an adaptation overtakes is discarded.
  */
 
 #include "stepmgr/monitor/performance_sampler.h"
@@ -26,7 +26,8 @@ const char *PerformanceSampler::cannot_sample() const
 }
 
 /* The line to send; empty if it is sent when the proxies have answered. */
-std::string PerformanceSampler::answer_performance(int client, const Json &id, const PerformanceRequest &request)
+std::string PerformanceSampler::answer_performance(int client, const Json &id,
+                                                   const PerformanceRequest &request)
 {
     if (request.interval_ms)
         interval_ms_ = request.interval_ms;
@@ -44,8 +45,9 @@ std::string PerformanceSampler::answer_performance(int client, const Json &id, c
         }
     }
     if (sample_->waiting.size() == SAMPLE_WAITING_MAX)
-        return write_error({id, ErrorCode::BUSY, std::to_string(SAMPLE_WAITING_MAX) +
-                                                     " answers are under way already: wait for them"});
+        return write_error(
+            {id, ErrorCode::BUSY,
+             std::to_string(SAMPLE_WAITING_MAX) + " answers are under way already: wait for them"});
     sample_->waiting.push_back({client, id});
     if (!under_way)
         query_samples();
@@ -58,8 +60,8 @@ void PerformanceSampler::query_samples()
     for (const Agent &agent : sample_->pending_from)
         to.push_back({agent.group, agent.proxy});
     /* each time, because proxies of joining processes do not know it */
-    state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()), STEP_PERFORMANCE,
-                        sample_->number, interval_ms_ ? &*interval_ms_ : nullptr,
+    state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()),
+                        STEP_PERFORMANCE, sample_->number, interval_ms_ ? &*interval_ms_ : nullptr,
                         interval_ms_ ? sizeof *interval_ms_ : 0);
 }
 
@@ -67,7 +69,8 @@ void PerformanceSampler::query_samples()
 const Process *PerformanceSampler::sampled(uint32_t group, uint32_t rank)
 {
     bool possible = group <= INT32_MAX && rank <= INT32_MAX;
-    const Process *process = possible ? state_.world.find(static_cast<int>(group), static_cast<int>(rank)) : nullptr;
+    const Process *process =
+        possible ? state_.world.find(static_cast<int>(group), static_cast<int>(rank)) : nullptr;
     return process && process->world_rank >= 0 && !process->ended ? process : nullptr;
 }
 
@@ -142,7 +145,8 @@ Json PerformanceSampler::describe_sample(Sample &sample)
                    {"progress", describe_progress(probes, state_.epoch_began_ms, probes_)},
                    {"phase", describe_phase(sample.processes, sample.loops)},
                    {"loops", describe_loops(sample.processes, sample.loops)}};
-    bool apart = !probes_ || probes_->epoch != state_.epoch || state_.now_ms - probes_->at_ms >= SAMPLE_APART_MS;
+    bool apart = !probes_ || probes_->epoch != state_.epoch ||
+                 state_.now_ms - probes_->at_ms >= SAMPLE_APART_MS;
     if (apart)
         probes_ = probes;
     return answer;
@@ -157,7 +161,8 @@ void PerformanceSampler::proxy_disconnected(const Agent &agent)
 void PerformanceSampler::client_disconnected(int client)
 {
     if (sample_)
-        std::erase_if(sample_->waiting, [client](const Waiter &waiter) { return waiter.client == client; });
+        std::erase_if(sample_->waiting,
+                      [client](const Waiter &waiter) { return waiter.client == client; });
 }
 
 std::optional<int64_t> PerformanceSampler::until_ms() const

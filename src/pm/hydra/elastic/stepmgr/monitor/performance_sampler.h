@@ -1,7 +1,7 @@
 /*
- * Samples of what the processes of the world do with their time, for the operation `performance` of the step protocol.
- * One sample is taken at a time: proxies send the rows of their processes, and all clients that query meanwhile get the
- * same reply.  SPEC-performance J1.
+ * Samples of what the processes of the world do with their time, for the operation `performance` of
+ * the step protocol.  One sample is taken at a time: proxies send the rows of their processes, and
+ * all clients that query meanwhile get the same reply.  SPEC-performance J1.
  */
 
 #ifndef ELASTIC_PERFORMANCE_SAMPLER_H_INCLUDED
@@ -38,7 +38,8 @@ class PerformanceSampler {
   private:
     static constexpr int64_t SAMPLE_WAIT_MS = 2000;     /* for the reply of a proxy */
     static constexpr size_t SAMPLE_WAITING_MAX = 64;
-    static constexpr int64_t SAMPLE_APART_MS = 1000;    /* between the two samples of a recent rate */
+    /* between the two samples of a recent rate */
+    static constexpr int64_t SAMPLE_APART_MS = 1000;
 
     struct Sample {
         uint32_t number = 0, epoch = 0;
@@ -59,7 +60,8 @@ class PerformanceSampler {
     StepState &state_;
     std::optional<Sample> sample_;
     uint32_t samples_ = 0;      /* number of samples that were begun */
-    std::optional<uint32_t> interval_ms_;       /* at which processes write their loops, if a client has set it */
+    /* at which processes write their loops, if a client has set it */
+    std::optional<uint32_t> interval_ms_;
     std::optional<ProbeCount> probes_;  /* of an earlier sample */
 };
 

@@ -1,4 +1,5 @@
-/* Answers of mpiexec to the operation `performance`, and how what processes measured comes to it. */
+/* Answers of mpiexec to the operation `performance`, and how what processes measured comes to
+ * it. */
 
 #include <gtest/gtest.h>
 
@@ -123,7 +124,8 @@ LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint
 const loop_item PROBE = {1, LOOP_PROBE, 0}, MESSAGES = {0, LOOP_P2P, 0},
                 SUM = {77, LOOP_COLLECTIVE, 0};
 
-/* Ranks of a proxy's processes become those of the world; of two proxies' loops the equal ones are one. */
+/* Ranks of a proxy's processes become those of the world; of two proxies' loops the equal ones are
+ * one. */
 TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
 {
     start();
@@ -150,7 +152,8 @@ TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
     EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
 }
 
-/* On the way up the tree: in the numbers of their group, of processes of several proxies, and before the rows. */
+/* On the way up the tree: in the numbers of their group, of processes of several proxies, and
+ * before the rows. */
 TEST_F(StepPerformanceTest, J1_loops_that_the_tree_has_put_together)
 {
     start();

@@ -1,7 +1,7 @@
 /*
- * mpiexec --sets-log: who is where and in which state, a line for each event, as libmpidynres' log of states.  Slots
- * are numbered from 1 on; a process that comes gets the lowest free one, and keeps it.  Pure: states in, lines out.
- * SM1, SM2.
+ * mpiexec --sets-log: who is where and in which state, a line for each event, as libmpidynres' log
+ * of states.  Slots are numbered from 1 on; a process that comes gets the lowest free one, and
+ * keeps it.  Pure: states in, lines out.  SM1, SM2.
  */
 
 #ifndef ELASTIC_STATE_LOG_H_INCLUDED
@@ -26,7 +26,9 @@ enum class SlotState : char {
 class StateLog {
   public:
     /* So many slots are numbered in the header; there may be more later. */
-    StateLog(size_t slots, bool colours) : numbered_(slots), colours_(colours), states_(slots, SlotState::IDLE) {}
+    StateLog(size_t slots, bool colours)
+        : numbered_(slots), colours_(colours), states_(slots, SlotState::IDLE)
+    {}
 
     /* Several lines, each with its newline but the last. */
     std::string header() const;

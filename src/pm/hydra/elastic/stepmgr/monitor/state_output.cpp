@@ -14,7 +14,8 @@ std::string describe_event(const char *event, const Json &fields)
 {
     std::string text = event;
     for (const auto &[key, value] : fields.items())
-        text += " " + key + "=" + (value.is_string() ? value.get<std::string>() : write_line(value));
+        text +=
+            " " + key + "=" + (value.is_string() ? value.get<std::string>() : write_line(value));
     std::ranges::replace_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
     return text;
 }
@@ -63,11 +64,14 @@ void StateOutput::write_states(int64_t time_us, const char *event, const Json &f
         if (!member->ended)
             states.emplace_back(member->uid, state_of(*member, accepted));
     }
-    bool joining = state_.adaptation && state_.adaptation->first_uid > 0 && !is_end(state_.adaptation->state);
+    bool joining =
+        state_.adaptation && state_.adaptation->first_uid > 0 && !is_end(state_.adaptation->state);
     for (int i = 0; joining && i < state_.adaptation->change.joining; i++)
-        states.emplace_back(state_.adaptation->first_uid + static_cast<uint32_t>(i), SlotState::RESERVED);
+        states.emplace_back(state_.adaptation->first_uid + static_cast<uint32_t>(i),
+                            SlotState::RESERVED);
     log_->update(states);
-    state_.effects.state_line(state_.effects.context, log_->line(time_us, describe_event(event, fields)).c_str());
+    state_.effects.state_line(state_.effects.context,
+                              log_->line(time_us, describe_event(event, fields)).c_str());
 }
 
 }  // namespace elastic

@@ -1,4 +1,5 @@
-/* See straggler_reporter.h: reports at growing intervals, and the end of a program in an agreed adaptation.  P8. */
+/* See straggler_reporter.h: reports at growing intervals, and the end of a program in an agreed
+ * adaptation.  P8. */
 
 #include "stepmgr/monitor/straggler_reporter.h"
 
@@ -22,7 +23,8 @@ void StragglerReporter::schedule_straggler_report()
 void StragglerReporter::report_stragglers()
 {
     Adaptation &a = *state_.adaptation;
-    a.straggler_wait_ms = std::min(a.straggler_wait_ms * 2, std::max(STRAGGLER_WAIT_MAX_MS, straggler_ms_));
+    a.straggler_wait_ms = std::min(a.straggler_wait_ms * 2,
+                                   std::max(STRAGGLER_WAIT_MAX_MS, straggler_ms_));
     a.straggler_report_ms = state_.now_ms + a.straggler_wait_ms;
     if (state_.mode == InitMode::SETS && a.state != AdaptState::JOINING)
         report_pset_change_stragglers();
@@ -55,8 +57,10 @@ void StragglerReporter::report_joining_stragglers()
         if (!process.ready)
             late.push_back({&process, {}});
     }
-    notify_stragglers(std::string("these joining processes do not wait in ") +
-                      (state_.mode == InitMode::SETS ? "MPI_Session_init" : "MPI_Comm_adapt_begin") + " yet", late);
+    notify_stragglers(
+        std::string("these joining processes do not wait in ") +
+            (state_.mode == InitMode::SETS ? "MPI_Session_init" : "MPI_Comm_adapt_begin") + " yet",
+        late);
 }
 
 /* SL3; and what nobody requests, or answers. */
@@ -73,10 +77,12 @@ void StragglerReporter::report_pset_change_stragglers()
     if (a.state == AdaptState::APPLYING && a.change.joining > 0) {
         for (const Process &process : state_.world.processes(a.group))
             add(process);
-        return notify_stragglers("these joining processes have not returned from MPI_Session_init yet", late);
+        return notify_stragglers(
+            "these joining processes have not returned from MPI_Session_init yet", late);
     }
     if (a.state == AdaptState::APPLYING)
-        return notify_stragglers("these processes are to leave, which has been accepted, and have not ended", late);
+        return notify_stragglers(
+            "these processes are to leave, which has been accepted, and have not ended", late);
     log_stragglers({});
     /* Before that no process gets a reply about process sets. */
     const PsetChangeWait wait = hooks_.pset_change_wait();
@@ -103,7 +109,8 @@ void StragglerReporter::query_counts(const std::set<Agent> &agents)
         counts_complete();
 }
 
-void StragglerReporter::on_counts(const Agent &agent, uint32_t epoch, const std::vector<CountReport> &reports)
+void StragglerReporter::on_counts(const Agent &agent, uint32_t epoch,
+                                  const std::vector<CountReport> &reports)
 {
     bool awaited = state_.adaptation && epoch == state_.adaptation->epoch &&
                    state_.adaptation->counts_pending.erase(agent) > 0;
@@ -149,10 +156,11 @@ void StragglerReporter::ending_time()
     }
 }
 
-/* The boards of processes that have ended and of those that live.  One who ended with its slot still
- * in the window died there.  One who ended otherwise has either committed, and then everybody is in commit
- * at least (others are on their way out of it: wait for them), or never was notified, or ignored it (the program
- * is over; queried twice, because a commit may just be on its way here). */
+/* The boards of processes that have ended and of those that live.  One who ended with its slot
+ * still in the window died there.  One who ended otherwise has either committed, and then everybody
+ * is in commit at least (others are on their way out of it: wait for them), or never was notified,
+ * or ignored it (the program is over; queried twice, because a commit may just be on its way
+ * here). */
 void StragglerReporter::check_ending()
 {
     Adaptation &a = *state_.adaptation;
@@ -206,18 +214,21 @@ void StragglerReporter::report_member_stragglers()
     std::sort(idle.begin(), idle.end(), by_rank);
     std::sort(over.begin(), over.end(), by_rank);
     if (!late.empty())
-        notify_stragglers("probe number " + std::to_string(a.target) + " is agreed on and not reached by",
-                          late);
+        notify_stragglers(
+            "probe number " + std::to_string(a.target) + " is agreed on and not reached by", late);
     else if (!idle.empty())
-        notify_stragglers("these have been notified and have not called MPI_Comm_adapt_begin", idle);
+        notify_stragglers("these have been notified and have not called MPI_Comm_adapt_begin",
+                          idle);
     else if (!over.empty())
-        notify_stragglers("these have been notified and have called MPI_Finalize without MPI_Comm_adapt_begin", over);
+        notify_stragglers(
+            "these have been notified and have called MPI_Finalize without MPI_Comm_adapt_begin",
+            over);
     else if (!inside.empty())
         report_window_stragglers(std::move(inside));
 }
 
-/* Before the agreement, and all joining processes wait in begin: it is the proxies' turn, or joining processes
- * do not get on with their preparations. */
+/* Before the agreement, and all joining processes wait in begin: it is the proxies' turn, or
+ * joining processes do not get on with their preparations. */
 void StragglerReporter::report_proxy_stragglers()
 {
     const Adaptation &a = *state_.adaptation;
@@ -241,14 +252,16 @@ std::string StragglerReporter::hosts_of(const std::set<Agent> &agents) const
     return text;
 }
 
-void StragglerReporter::notify_stragglers(const std::string &what, const std::vector<RankCount> &late)
+void StragglerReporter::notify_stragglers(const std::string &what,
+                                          const std::vector<RankCount> &late)
 {
     std::string text;
     for (size_t i = 0; i < std::min(late.size(), STRAGGLER_TEXT_RANKS_MAX); i++) {
         bool joining = late[i].process->world_rank < 0;
         text += (text.empty() ? " " : ", ") + state_.describe(*late[i].process) +
-                (joining || state_.mode == InitMode::SETS ? ""
-                                                          : " (" + std::to_string(late[i].report.count) + " probes)");
+                (joining || state_.mode == InitMode::SETS
+                     ? ""
+                     : " (" + std::to_string(late[i].report.count) + " probes)");
     }
     if (late.size() > STRAGGLER_TEXT_RANKS_MAX)
         text += " and " + std::to_string(late.size() - STRAGGLER_TEXT_RANKS_MAX) + " more";

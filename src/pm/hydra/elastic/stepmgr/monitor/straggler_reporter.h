@@ -1,6 +1,6 @@
 /*
- * Reports of processes and proxies that an adaptation waits for (P8), and the decision whether the program is over when
- * a process ends in an adaptation that is agreed on.
+ * Reports of processes and proxies that an adaptation waits for (P8), and the decision whether the
+ * program is over when a process ends in an adaptation that is agreed on.
  *
  *   straggler_reporter.cpp   reports at growing intervals; rounds of counts
  *   window_stragglers.cpp    processes in the window; adaptations that did not happen

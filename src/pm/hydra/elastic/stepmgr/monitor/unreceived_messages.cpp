@@ -8,7 +8,8 @@
 namespace elastic {
 
 /* Notified together when the adaptation ends; a report on a slower way comes after that. */
-void UnreceivedMessages::on_report(const Process &process, uint32_t epoch, const UnreceivedReport &report)
+void UnreceivedMessages::on_report(const Process &process, uint32_t epoch,
+                                   const UnreceivedReport &report)
 {
     bool under_way = state_.adaptation && epoch == state_.adaptation->epoch;
     if (!under_way && (epoch != state_.epoch || epoch == 0)) {
@@ -16,8 +17,9 @@ void UnreceivedMessages::on_report(const Process &process, uint32_t epoch, const
         return;
     }
     std::string text = std::to_string(report.count) + " on " + report.communicator + " to " +
-                       state_.describe(process) + " (the first from rank " + std::to_string(report.source) +
-                       " with tag " + std::to_string(report.tag) + ")";
+                       state_.describe(process) + " (the first from rank " +
+                       std::to_string(report.source) + " with tag " + std::to_string(report.tag) +
+                       ")";
     if (under_way && state_.adaptation->unreceived.size() >= EVENTS_MAX) {
         state_.adaptation->unreceived.emplace_back();
         return;
@@ -25,7 +27,8 @@ void UnreceivedMessages::on_report(const Process &process, uint32_t epoch, const
     state_.journal.add(state_.now_ms, "unreceived", {{"epoch", epoch},
                                          {"communicator", report.communicator},
                                          {"count", report.count},
-                                         {"rank", process.world_rank < 0 ? process.rank : process.world_rank},
+                                         {"rank", process.world_rank < 0 ? process.rank
+                                          : process.world_rank},
                                          {"joining", state_.is_joining(process)},
                                          {"host", process.host},
                                          {"source", report.source},
@@ -49,7 +52,8 @@ void UnreceivedMessages::notify_user() const
     if (a.unreceived.size() > TEXT_MAX)
         text += "; and on " + std::to_string(a.unreceived.size() - TEXT_MAX) + " more processes";
     state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" + std::to_string(a.old_size) +
-                       " -> " + std::to_string(a.change.new_size) + " processes): nobody had received "
+                       " -> " + std::to_string(a.change.new_size) +
+                       " processes): nobody had received "
                        "these messages by MPI_Comm_adapt_commit, they are lost: " + text);
 }
 

@@ -1,5 +1,6 @@
 /*
- * Messages that processes had not received when an adaptation window closed, for the user and for clients.
+ * Messages that processes had not received when an adaptation window closed, for the user and for
+ * clients.
  */
 
 #ifndef ELASTIC_UNRECEIVED_MESSAGES_H_INCLUDED
@@ -17,7 +18,8 @@ class UnreceivedMessages {
   public:
     explicit UnreceivedMessages(StepState &state) : state_(state) {}
 
-    /* Each report is an event.  The user is notified once, at the end of the adaptation; of later reports at once. */
+    /* Each report is an event.  The user is notified once, at the end of the adaptation; of later
+     * reports at once. */
     void on_report(const Process &process, uint32_t epoch, const UnreceivedReport &report);
     /* The adaptation under way ends. */
     void notify_user() const;

@@ -1,5 +1,5 @@
-/* See straggler_reporter.h: processes that stay in the window, and adaptations that did not happen because the
- * program was over. */
+/* See straggler_reporter.h: processes that stay in the window, and adaptations that did not happen
+ * because the program was over. */
 
 #include "stepmgr/monitor/straggler_reporter.h"
 
@@ -41,16 +41,19 @@ int shown_rank(const Process &process)
 
 const char *StragglerReporter::kind_of(const Process &process) const
 {
-    bool leaves = state_.adaptation && state_.adaptation->delta ? state_.adaptation->delta->contains(process.uid)
-                                                                : state_.is_leaving(process);
+    bool leaves = state_.adaptation && state_.adaptation->delta
+                      ? state_.adaptation->delta->contains(process.uid)
+                      : state_.is_leaving(process);
     return state_.is_joining(process) ? "joining" : leaves ? "leaving" : "staying";
 }
 
-/* A few of a kind with their nodes, many as ranges of ranks; by rank, in whatever order they have reported. */
+/* A few of a kind with their nodes, many as ranges of ranks; by rank, in whatever order they have
+ * reported. */
 std::string StragglerReporter::name_processes(std::vector<RankCount> processes) const
 {
     std::string text;
-    std::ranges::stable_sort(processes, {}, [](const RankCount &c) { return shown_rank(*c.process); });
+    std::ranges::stable_sort(processes, {},
+                             [](const RankCount &c) { return shown_rank(*c.process); });
     for (const char *kind : {"staying", "leaving", "joining"}) {
         std::vector<int> ranks;
         std::string each;
@@ -58,7 +61,8 @@ std::string StragglerReporter::name_processes(std::vector<RankCount> processes) 
             if (std::string_view(kind) != kind_of(*c.process))
                 continue;
             ranks.push_back(shown_rank(*c.process));
-            each += (each.empty() ? "" : ", ") + (c.process->world_rank < 0 ? "" : kind + std::string(" ")) +
+            each += (each.empty() ? "" : ", ") +
+                    (c.process->world_rank < 0 ? "" : kind + std::string(" ")) +
                     state_.describe(*c.process);
         }
         if (ranks.empty())
@@ -99,8 +103,8 @@ std::string StragglerReporter::ignored() const
     return name_processes(who);
 }
 
-/* The program is over, and with it the adaptation under way.  That may be chance; but it may be a mistake in the
- * program as well, which gets no other report. */
+/* The program is over, and with it the adaptation under way.  That may be chance; but it may be a
+ * mistake in the program as well, which gets no other report. */
 void StragglerReporter::notify_unfinished()
 {
     const Adaptation &a = *state_.adaptation;

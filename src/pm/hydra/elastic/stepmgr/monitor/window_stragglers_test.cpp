@@ -134,7 +134,7 @@ TEST_F(StepWindowTest, processes_are_named_by_rank)
                     "the process that joins as rank 2 on node c");
 }
 
-/* ---- the program is over ------------------------------------------------------------------------- */
+/* ---- the program is over --------------------------------------------------------------------- */
 
 TEST_F(StepWindowTest, a_result_true_that_all_ignored_is_reported)
 {

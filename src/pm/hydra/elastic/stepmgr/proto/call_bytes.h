@@ -1,9 +1,9 @@
 /*
- * The bytes of calls of processes (pmi_adapt_set.h) and of reports of proxies: numbers and texts, taken from the front
- * with every length checked, and appended.  Pure.
+ * The bytes of calls of processes (pmi_adapt_set.h) and of reports of proxies: numbers and texts,
+ * taken from the front with every length checked, and appended.  Pure.
  *
- * Each of them lists its fields to a codec (messages/calls.h and reports.h, which are generated): FieldReader reads
- * them, and FieldWriter writes them for tests.
+ * Each of them lists its fields to a codec (messages/calls.h and reports.h, which are generated):
+ * FieldReader reads them, and FieldWriter writes them for tests.
  */
 
 #ifndef ELASTIC_CALL_BYTES_H_INCLUDED
@@ -29,7 +29,9 @@ namespace elastic {
 /* Once something is wrong, ok() is false for good and what is taken is empty. */
 class CallBytes {
   public:
-    explicit CallBytes(Bytes bytes, size_t max = PMI_SET_CALL_MAX) : bytes_(bytes), ok_(bytes.size() <= max) {}
+    explicit CallBytes(Bytes bytes, size_t max = PMI_SET_CALL_MAX)
+        : bytes_(bytes), ok_(bytes.size() <= max)
+    {}
 
     uint32_t number(uint32_t max = UINT32_MAX)
     {
@@ -240,7 +242,8 @@ class FieldWriter {
 };
 
 /* The alternative of `Any` that has this kind, if it is well-formed and nothing follows. */
-template <class Any, size_t Index = 0> std::optional<Any> parse_kind(uint32_t kind, FieldReader &reader)
+template <class Any, size_t Index = 0>
+std::optional<Any> parse_kind(uint32_t kind, FieldReader &reader)
 {
     if constexpr (Index == std::variant_size_v<Any>) {
         return std::nullopt;

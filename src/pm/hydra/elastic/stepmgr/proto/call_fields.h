@@ -1,5 +1,6 @@
 /*
- * Types of fields of messages (src/pmi/messages.txt) that are more than a number or a text, and conditions on fields.
+ * Types of fields of messages (src/pmi/messages.txt) that are more than a number or a text, and
+ * conditions on fields.
  */
 
 #ifndef ELASTIC_CALL_FIELDS_H_INCLUDED

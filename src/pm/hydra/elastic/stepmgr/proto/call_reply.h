@@ -20,8 +20,9 @@ struct SetCaller {
 struct SetReply {
     SetCaller caller;
     std::string answer;
-    std::vector<uint32_t> others = {};  /* processes of its proxy to whom it may give the same answer, too, as long as
-                                         * they may cache such answers */
+    /* processes of its proxy to whom it may give the same answer, too, as long as they may cache
+     * such answers */
+    std::vector<uint32_t> others = {};
     std::vector<uint32_t> bcs = {};     /* whose business cards are in it */
 };
 

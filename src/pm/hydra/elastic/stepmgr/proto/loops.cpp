@@ -107,7 +107,8 @@ bool is_elastic(const loop &loop)
 const loop *find_phase(const LoopSet &set, uint64_t id)
 {
     for (const loop &loop : set.loops()) {
-        bool phase = loop.item[0].kind == LOOP_ELASTIC_PHASE || loop.item[0].kind == LOOP_RIGID_PHASE;
+        bool phase =
+            loop.item[0].kind == LOOP_ELASTIC_PHASE || loop.item[0].kind == LOOP_RIGID_PHASE;
         if (phase && loop.item[0].id == id)
             return &loop;
     }

@@ -1,6 +1,6 @@
 /*
- * The loops that proxies have put together (wire/loop_set.h), as the step manager keeps and describes them.
- * SPEC-performance N, J1.
+ * The loops that proxies have put together (wire/loop_set.h), as the step manager keeps and
+ * describes them. SPEC-performance N, J1.
  */
 
 #ifndef ELASTIC_LOOPS_H_INCLUDED
@@ -20,7 +20,8 @@ namespace elastic {
 
 inline constexpr size_t LOOPS_TOLD_MAX = 32;    /* in an answer, those that take longest */
 inline constexpr size_t ITEMS_TOLD_MAX = 16;    /* of a loop */
-inline constexpr size_t RANKS_TOLD_BYTES_MAX = 250;     /* of "0-3,8,...": those of a large world may be many words */
+/* of "0-3,8,...": those of a large world may be many words */
+inline constexpr size_t RANKS_TOLD_BYTES_MAX = 250;
 
 class LoopSet {
   public:

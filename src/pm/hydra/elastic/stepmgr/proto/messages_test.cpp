@@ -1,6 +1,7 @@
 /*
- * Each message of src/pmi/messages.txt at its bounds: what the encoder in C writes is what the schema states, the
- * decoder in C++ reads it, and its encoder writes it again.  message_samples.h is generated.
+ * Each message of src/pmi/messages.txt at its bounds: what the encoder in C writes is what the
+ * schema states, the decoder in C++ reads it, and its encoder writes it again.  message_samples.h
+ * is generated.
  */
 
 #include <gtest/gtest.h>
@@ -105,7 +106,8 @@ void MPIR_Session_call_members(MPIR_Session_call *call, const int *ranks, int n)
 {
     call->bytes += u32(n > 0);
     if (n > 0)
-        call->bytes += u32(static_cast<uint32_t>(ranks ? *ranks : 0)) + u32(static_cast<uint32_t>(n));
+        call->bytes +=
+            u32(static_cast<uint32_t>(ranks ? *ranks : 0)) + u32(static_cast<uint32_t>(n));
 }
 
 /* A name that is not empty means the first three processes to this one. */
@@ -128,14 +130,15 @@ void MPIR_Session_call_data(MPIR_Session_call *call, MPIR_Info *info)
 
 template <class Group> auto parse(const std::string &bytes)
 {
-    return elastic::parse_call<Group>({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
+    return elastic::parse_call<Group>(
+        {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
 }
 
 template <class Group>
 void check(const char *name, const std::string &bytes, const MPIR_Session_call &call, bool optional)
 {
-    EXPECT_TRUE(call.bytes == bytes) << name << ": the encoder in C wrote " << call.bytes.size() << " bytes, not "
-                                     << bytes.size();
+    EXPECT_TRUE(call.bytes == bytes) << name << ": the encoder in C wrote " << call.bytes.size()
+                                     << " bytes, not " << bytes.size();
     auto parsed = parse<Group>(bytes);
     ASSERT_TRUE(parsed) << name;
     EXPECT_TRUE(elastic::write_call(*parsed) == bytes) << name;
@@ -151,13 +154,16 @@ template <class Group> void check_refused(const char *name, const std::string &b
 }
 
 template <class Report>
-void check_report(const char *name, const std::string &bytes, size_t (*write)(void *bytes), bool is_fixed)
+void check_report(const char *name, const std::string &bytes, size_t (*write)(void *bytes),
+                  bool is_fixed)
 {
     char written[256] = "";
     size_t fixed = write(written);
-    EXPECT_TRUE(bytes.substr(0, fixed) == std::string(written, fixed)) << name << ": the encoder in C";
+    EXPECT_TRUE(bytes.substr(0, fixed) == std::string(written, fixed))
+        << name << ": the encoder in C";
     auto parse = [](const std::string &bytes) {
-        return elastic::parse_report<Report>({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
+        return elastic::parse_report<Report>(
+            {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
     };
     auto parsed = parse(bytes);
     ASSERT_TRUE(parsed) << name;
@@ -169,7 +175,8 @@ void check_report(const char *name, const std::string &bytes, size_t (*write)(vo
 
 template <class Report> void check_report_refused(const char *name, const std::string &bytes)
 {
-    EXPECT_FALSE(elastic::parse_report<Report>({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()}))
+    EXPECT_FALSE(elastic::parse_report<Report>(
+        {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()}))
         << name;
 }
 

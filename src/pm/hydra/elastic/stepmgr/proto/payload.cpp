@@ -80,8 +80,8 @@ std::optional<SampleReport> parse_performance(Bytes payload)
         return std::nullopt;
     report.rows.resize(rows);
     for (PerformanceReport &row : report.rows) {
-        reader.take(row.rank, row.every, row.count, row.iterations, row.loop_ns, row.mpi_ns, row.phase,
-                    row.iteration, row.total, row.element);
+        reader.take(row.rank, row.every, row.count, row.iterations, row.loop_ns, row.mpi_ns,
+                    row.phase, row.iteration, row.total, row.element);
     }
     auto loops = LoopSet::read(payload.last(reader.left()));
     if (!loops)
@@ -153,8 +153,9 @@ std::string write_performance(std::span<const PerformanceReport> reports, const 
 {
     std::string text = bytes_of(static_cast<uint32_t>(reports.size()), stale);
     for (const PerformanceReport &report : reports)
-        text += bytes_of(report.rank, report.every, report.count, report.iterations, report.loop_ns,
-                         report.mpi_ns, report.phase, report.iteration, report.total, report.element);
+        text +=
+            bytes_of(report.rank, report.every, report.count, report.iterations, report.loop_ns,
+                     report.mpi_ns, report.phase, report.iteration, report.total, report.element);
     return text + loops.write();
 }
 

@@ -1,7 +1,7 @@
 /*
- * Payloads of the messages between step manager and proxies (stepmgr.h), read and written
- * with their length checked first: what a proxy sends is never trusted to be whole.  Most of them are generated
- * (messages/reports.h).
+ * Payloads of the messages between step manager and proxies (stepmgr.h), read and written with
+ * their length checked first: what a proxy sends is never trusted to be whole.  Most of them are
+ * generated (messages/reports.h).
  */
 
 #ifndef ELASTIC_PAYLOAD_H_INCLUDED

@@ -12,7 +12,8 @@ Bytes bytes(const std::string &text)
 
 TEST(PayloadTest, what_is_written_is_read)
 {
-    auto init = parse_init(bytes(write_init({7, REPORT_MODE_ADAPTIVE, 4026531836u, std::string("a\0b", 3)})));
+    auto init = parse_init(
+        bytes(write_init({7, REPORT_MODE_ADAPTIVE, 4026531836u, std::string("a\0b", 3)})));
     ASSERT_TRUE(init);
     EXPECT_EQ(init->rank, 7u);
     EXPECT_EQ(init->mode, REPORT_MODE_ADAPTIVE);
@@ -53,8 +54,10 @@ TEST(PayloadTest, any_other_length_is_refused)
         EXPECT_EQ(parse_counts(bytes(text)).has_value(), length % 24 == 0);
         EXPECT_FALSE(parse_init(bytes(text))) << "adaptive is neither 0 nor 1";
     }
-    EXPECT_FALSE(parse_init(bytes(write_init({0, 1, 0, std::string(PMI_REPORT_CARD_MAX + 1, 'c')}))));
-    EXPECT_FALSE(parse_unable(bytes(write_unable({0, std::string(PMI_REPORT_UNABLE_MAX + 1, 'c')}))));
+    EXPECT_FALSE(
+        parse_init(bytes(write_init({0, 1, 0, std::string(PMI_REPORT_CARD_MAX + 1, 'c')}))));
+    EXPECT_FALSE(
+        parse_unable(bytes(write_unable({0, std::string(PMI_REPORT_UNABLE_MAX + 1, 'c')}))));
     EXPECT_FALSE(parse_unable(bytes("abc")));
 }
 

@@ -1,6 +1,7 @@
 /*
  * The step protocol's lines: requests parsed and checked field by field, answers written.  No
- * decisions about the step.  Specified in doc/developer/step-protocol.md; every limit has a name here.
+ * decisions about the step.  Specified in doc/developer/step-protocol.md; every limit has a name
+ * here.
  */
 
 #ifndef ELASTIC_PROTOCOL_H_INCLUDED
@@ -67,12 +68,14 @@ struct TasksRequest {};         /* what runs on slots */
 
 struct ClientRequest {
     Json id;                    /* null if none could be read */
-    std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest, PerformanceRequest,
-                 RefuseRequest, GrantRequest, SlotsRequest, PsetsRequest, TasksRequest>
+    std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest,
+                 PerformanceRequest, RefuseRequest, GrantRequest, SlotsRequest, PsetsRequest,
+                 TasksRequest>
         what;
 };
 
-/* One definition of each error code; what they mean to a client is in doc/developer/step-protocol.md. */
+/* One definition of each error code; what they mean to a client is in
+ * doc/developer/step-protocol.md. */
 enum class ErrorCode { SYNTAX, VERSION, OPERATION, FIELD, CHANGE, RIGID, BUSY, ENDED, STALE, LAUNCH,
                        NOTHING, AGREED, MANAGED, SIZES };
 const char *to_string(ErrorCode code);

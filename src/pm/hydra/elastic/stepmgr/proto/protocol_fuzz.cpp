@@ -1,4 +1,5 @@
-/* libFuzzer: any bytes as a request line; each gets an answer that is one JSON object on one line. */
+/* libFuzzer: any bytes as a request line; each gets an answer that is one JSON object on one
+ * line. */
 
 #include <cstdlib>
 #include <string_view>

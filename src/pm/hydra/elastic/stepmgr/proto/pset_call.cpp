@@ -35,7 +35,7 @@ std::string write_set_call(const ChangeCall &call)
     return write_call(call);
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 std::string SetAnswer::error(pmi_set_code code, const std::string &text)
 {

@@ -1,7 +1,7 @@
 /*
- * Calls of processes on sets, which are generated (messages/calls.h), and the answers to them, as bytes: read with
- * every length, count and character checked first, because they are the program's.  ChangeCall: those of the step, not
- * of the table of sets (pset_changes.h, process_sets.cpp).
+ * Calls of processes on sets, which are generated (messages/calls.h), and the answers to them, as
+ * bytes: read with every length, count and character checked first, because they are the program's.
+ * ChangeCall: those of the step, not of the table of sets (pset_changes.h, process_sets.cpp).
  */
 
 #ifndef ELASTIC_PSET_CALL_H_INCLUDED

@@ -1,8 +1,9 @@
 /*
- * libFuzzer: any bytes as reports of proxies, calls of processes and client lines to a step that is in the middle of
- * an adaptation.  The first byte of the input: whether a resource manager decides, and how far processes have begun.
- * Each piece that follows: what it is; from which proxy, of which group; its length.  Calls are also put together of
- * numbers and texts, so that most of them can be read.  Each call that awaits an answer gets one at the most.
+ * libFuzzer: any bytes as reports of proxies, calls of processes and client lines to a step that is
+ * in the middle of an adaptation.  The first byte of the input: whether a resource manager decides,
+ * and how far processes have begun.  Each piece that follows: what it is; from which proxy, of
+ * which group; its length.  Calls are also put together of numbers and texts, so that most of them
+ * can be read.  Each call that awaits an answer gets one at the most.
  */
 
 #include <cstdlib>
@@ -17,7 +18,8 @@
 namespace {
 
 int next_group;
-std::map<uint32_t, int> requested;      /* by their id: calls of all processes that are not answered */
+/* by their id: calls of all processes that are not answered */
+std::map<uint32_t, int> requested;
 
 void require(bool holds)
 {
@@ -39,15 +41,16 @@ int launch_world(void *, const step_world *world, int *group, char *error, size_
     return begin_group(group, error, error_bytes);
 }
 
-int launch(void *, uint32_t, int, int, int, uint32_t, int, const char *const *, int, int *group, char *error,
-           size_t error_bytes)
+int launch(void *, uint32_t, int, int, int, uint32_t, int, const char *const *, int, int *group,
+           char *error, size_t error_bytes)
 {
     return begin_group(group, error, error_bytes);
 }
 void kill_group(void *, int) {}
 void abort_step(void *, const char *) {}
 
-void send(void *, const step_agent *, int n, enum step_command command, uint32_t, const void *payload, size_t bytes)
+void send(void *, const step_agent *, int n, enum step_command command, uint32_t,
+          const void *payload, size_t bytes)
 {
     if (command != STEP_SET_ANSWER && command != STEP_SET_SHARED)
         return;
@@ -100,19 +103,24 @@ stepmgr *make_step(unsigned how)
     stepmgr_group(core, 0, 0, 3, processes);
     for (uint32_t rank = 0; rank < how / 8 % 4; rank++) {
         std::string init = elastic::write_init({rank, how / 32 % 2 == 0, 0, "addr"});
-        stepmgr_report(core, 0, 0, static_cast<int>(rank / 2), REPORT_INIT, 0, init.data(), init.size());
+        stepmgr_report(core, 0, 0, static_cast<int>(rank / 2), REPORT_INIT, 0, init.data(),
+                       init.size());
     }
     return core;
 }
 
-/* A call: small bytes are numbers, others texts, and the last ones begin four bytes that are taken as they are. */
+/* A call: small bytes are numbers, others texts, and the last ones begin four bytes that are taken
+ * as they are. */
 std::string put_together(const unsigned char *bytes, size_t n)
 {
-    static const char *const TEXTS[] = {"", "mpi://WORLD", "mpix://WORLD/0", "mpi://SELF", "*", "a", "c", "TERM", "t",
-                                        "timeout=1ms;exclusive", "mpix://ALL", "/bin/true", "mpix://op/0.1",
-                                        "mpix://op/1.1", "mpix://rc/1", "app://x"};
+    static const char *const TEXTS[] = {"", "mpi://WORLD", "mpix://WORLD/0", "mpi://SELF", "*", "a",
+                                        "c", "TERM", "t",
+                                        "timeout=1ms;exclusive", "mpix://ALL", "/bin/true",
+                                        "mpix://op/0.1", "mpix://op/1.1", "mpix://rc/1", "app://x"};
     std::string call;
-    auto number = [&call](uint32_t value) { call.append(reinterpret_cast<const char *>(&value), sizeof value); };
+    auto number = [&call](uint32_t value) {
+        call.append(reinterpret_cast<const char *>(&value), sizeof value);
+    };
     for (; n > 0; bytes++, n--) {
         if (*bytes < 0x80) {
             number(*bytes);
@@ -129,27 +137,33 @@ std::string put_together(const unsigned char *bytes, size_t n)
     return call;
 }
 
-void set_call(stepmgr *core, int64_t now_ms, int group, unsigned rank, uint32_t id, const std::string &call)
+void set_call(stepmgr *core, int64_t now_ms, int group, unsigned rank, uint32_t id,
+              const std::string &call)
 {
     if (id != 0)
         requested[id]++;
     std::string report = elastic::write_set_report(rank, id, call);
-    stepmgr_report(core, now_ms, group, group == 0 ? static_cast<int>(rank / 2) : static_cast<int>(rank % 2),
+    stepmgr_report(core, now_ms, group,
+                   group == 0 ? static_cast<int>(rank / 2) : static_cast<int>(rank % 2),
                    REPORT_SET_CALL, 0, report.data(), report.size());
 }
 
 constexpr step_report REPORTS[] = {
-    REPORT_INIT,   REPORT_READY,  REPORT_FROZEN,      REPORT_COMMITTED, REPORT_COUNTS,         REPORT_EXITED,
-    REPORT_PREPARED, REPORT_SIZES, REPORT_UNRECEIVED, REPORT_UNABLE,    REPORT_GREETED,        REPORT_PERFORMANCE,
-    REPORT_LOOPS,  REPORT_SIZE_REQUEST, REPORT_SIZE_REQUEST_WITHDRAWN, REPORT_BCAST, REPORT_INVALIDATED, REPORT_TASK,
-    REPORT_SYNCED, REPORT_BROKE,  REPORT_STARTED,     REPORT_COMES,     static_cast<step_report>(0)};
+    REPORT_INIT,   REPORT_READY,  REPORT_FROZEN,      REPORT_COMMITTED, REPORT_COUNTS,
+        REPORT_EXITED,
+    REPORT_PREPARED, REPORT_SIZES, REPORT_UNRECEIVED, REPORT_UNABLE,    REPORT_GREETED,
+        REPORT_PERFORMANCE,
+    REPORT_LOOPS,  REPORT_SIZE_REQUEST, REPORT_SIZE_REQUEST_WITHDRAWN, REPORT_BCAST,
+        REPORT_INVALIDATED, REPORT_TASK,
+    REPORT_SYNCED, REPORT_BROKE,  REPORT_STARTED,     REPORT_COMES, static_cast<step_report>(0)};
 constexpr unsigned KINDS = sizeof REPORTS / sizeof *REPORTS;
 
 /* A report that is well-formed: the input has the numbers of its payload. */
-void task_report(stepmgr *core, int64_t now_ms, int group, int proxy, const unsigned char *bytes, size_t n)
+void task_report(stepmgr *core, int64_t now_ms, int group, int proxy, const unsigned char *bytes,
+                 size_t n)
 {
-    task_head head = {n > 0 ? bytes[0] % 4u : 0, n > 1 ? bytes[1] % 16u : 0, n > 2 && bytes[2] % 2 ? 2u : 3u,
-                      n > 3 ? bytes[3] : 0u};
+    task_head head = {n > 0 ? bytes[0] % 4u : 0, n > 1 ? bytes[1] % 16u : 0,
+                      n > 2 && bytes[2] % 2 ? 2u : 3u, n > 3 ? bytes[3] : 0u};
     std::string report = elastic::write_task_head(head);
     stepmgr_report(core, now_ms, group, proxy, REPORT_TASK, 0, report.data(), report.size());
 }
@@ -165,14 +179,15 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     data++;
     size--;
     while (size >= 3) {
-        unsigned what = data[0] % (KINDS + 12), proxy = data[1] % 3, group = data[1] / 3 % 4, rank = data[1] / 12 % 3;
+        unsigned what = data[0] % (KINDS + 12), proxy = data[1] % 3, group = data[1] / 3 % 4,
+                 rank = data[1] / 12 % 3;
         size_t length = data[2] < size - 3 ? data[2] : size - 3;
         const unsigned char *payload = data + 3;
         std::string text(payload, payload + length);
         now_ms++;
         if (what < KINDS) {
-            stepmgr_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy), REPORTS[what], 1,
-                           payload, length);
+            stepmgr_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy),
+                           REPORTS[what], 1, payload, length);
         } else if (what == KINDS) {
             now_ms += static_cast<int64_t>(length) * 100;
             stepmgr_time(core, now_ms);
@@ -183,13 +198,15 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         } else if (what == KINDS + 2) {
             stepmgr_client_line(core, now_ms, static_cast<int>(proxy), text.c_str());
         } else if (what == KINDS + 3) {
-            stepmgr_proxy_disconnected(core, now_ms, static_cast<int>(group), static_cast<int>(proxy));
+            stepmgr_proxy_disconnected(core, now_ms, static_cast<int>(group),
+                                       static_cast<int>(proxy));
         } else if (what == KINDS + 4) {
             stepmgr_proxy_up(core, now_ms, static_cast<int>(data[1] / 3 % 8));
         } else if (what == KINDS + 5) {
             stepmgr_client_disconnected(core, static_cast<int>(proxy));
         } else if (what == KINDS + 6) {
-            task_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy), payload, length);
+            task_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy), payload,
+                        length);
         } else if (what == KINDS + 7 && length > 0) {
             set_call(core, now_ms, static_cast<int>(group), rank, payload[0], text.substr(1));
         } else if (what == KINDS + 8 && length == 0) {

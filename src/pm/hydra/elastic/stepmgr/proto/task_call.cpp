@@ -21,7 +21,8 @@ std::string write_task_call(const TaskCall &call)
 std::optional<TaskReport> parse_task_report(Bytes payload)
 {
     TaskReport report;
-    if (payload.size() < sizeof report.head || payload.size() > sizeof report.head + PMI_TASK_TEXT_MAX)
+    if (payload.size() < sizeof report.head ||
+        payload.size() > sizeof report.head + PMI_TASK_TEXT_MAX)
         return std::nullopt;
     std::memcpy(&report.head, payload.data(), sizeof report.head);
     Bytes text = payload.subspan(sizeof report.head);

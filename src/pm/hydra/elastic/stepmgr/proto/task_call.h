@@ -1,6 +1,6 @@
 /*
- * Calls of processes about process requests, and reports of proxies about them, as bytes (messages/calls.h,
- * wire/task.h): read with every length and count checked first.
+ * Calls of processes about process requests, and reports of proxies about them, as bytes
+ * (messages/calls.h, wire/task.h): read with every length and count checked first.
  */
 
 #ifndef ELASTIC_TASK_CALL_H_INCLUDED

@@ -1,4 +1,5 @@
-/* See process_sets.h: calls, processes that have not begun to use MPI, processes that are awaited. */
+/* See process_sets.h: calls, processes that have not begun to use MPI, processes that are
+ * awaited. */
 
 #include "stepmgr/psets/process_sets.h"
 
@@ -32,7 +33,8 @@ void ProcessSets::add_coming_world()
     add_world(state_.adaptation->epoch, uids);
 }
 
-/* Sets need to know of every begin and end, also in a job that does not adapt: proxies report them from now on. */
+/* Sets need to know of every begin and end, also in a job that does not adapt: proxies report them
+ * from now on. */
 void ProcessSets::track_ends()
 {
     if (!std::exchange(tracks_ends_, true))
@@ -50,7 +52,8 @@ static bool is_lookup(Bytes call)
     return CallBytes(call).number() == PMI_SET_LOOK;
 }
 
-/* Calls that processes make without a reply (MPIR_Session_call_post).  Other calls would wait here without a bound. */
+/* Calls that processes make without a reply (MPIR_Session_call_post).  Other calls would wait here
+ * without a bound. */
 static bool may_go_unanswered(Bytes call)
 {
     uint32_t what = CallBytes(call).number();
@@ -77,8 +80,8 @@ void ProcessSets::on_call(Process &process, SetReport &report)
     answer_as_of_starts(process, report);
 }
 
-/* Messages of a process that may make sets by itself, and accept an addition without a reply, are passed on before
- * others get a reply (SA1). */
+/* Messages of a process that may make sets by itself, and accept an addition without a reply, are
+ * passed on before others get a reply (SA1). */
 void ProcessSets::sync()
 {
     while (sync_.is_due()) {
@@ -119,7 +122,7 @@ void ProcessSets::continue_with(const SetSync::Calls &calls,
     }
 }
 
-/* ---- processes of the launch that have not begun to use MPI (SR1) ----------------------------------------- */
+/* ---- processes of the launch that have not begun to use MPI (SR1) ---------------------------- */
 
 /* The caller has begun; the proxies of all others are queried. */
 void ProcessSets::count_starts()
@@ -142,7 +145,8 @@ void ProcessSets::has_begun(uint32_t uid)
         sets_.run(uid);
 }
 
-/* A process that has begun may have notified the caller so: it is not starting to anybody from then on (SA1). */
+/* A process that has begun may have notified the caller so: it is not starting to anybody from then
+ * on (SA1). */
 void ProcessSets::answer_as_of_starts(Process &process, const SetReport &report)
 {
     if (unbegun_->empty() || !sets_.reports_starts(report.call))
@@ -220,7 +224,7 @@ bool ProcessSets::on_shared(const Agent &agent, const SharedReport &report)
     return true;
 }
 
-/* ---- ends of proxies -------------------------------------------------------------------------------------- */
+/* ---- ends of proxies ------------------------------------------------------------------------- */
 
 ProcessSets::FreeCalls ProcessSets::proxy_disconnected(const Agent &agent)
 {
@@ -239,7 +243,7 @@ void ProcessSets::continue_calls(const Agent &agent, const FreeCalls &calls)
     query_starts();
 }
 
-/* ---- whether an awaited process will come (SI8) ------------------------------------------------------------- */
+/* ---- whether an awaited process will come (SI8) ---------------------------------------------- */
 
 /* Its proxy replies.  A process that has ended, or is not there, does not come. */
 std::optional<std::string> ProcessSets::query_arrival(const SetCaller &caller,

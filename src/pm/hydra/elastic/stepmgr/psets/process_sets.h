@@ -1,12 +1,14 @@
 /*
- * Calls of processes on process sets, and the replies.  Calls arrive from the proxies of the calling processes, and
- * replies go back to these proxies.  A call waits here while messages are under way that its reply depends on
- * (pset_sync.h), and a reply while processes may cache an older one (pset_invalidation.h).
+ * Calls of processes on process sets, and the replies.  Calls arrive from the proxies of the
+ * calling processes, and replies go back to these proxies.  A call waits here while messages are
+ * under way that its reply depends on (pset_sync.h), and a reply while processes may cache an older
+ * one (pset_invalidation.h).
  *
  *   process_sets.cpp   calls; processes that have not begun to use MPI; processes that are awaited
  *   pset_replies.cpp   replies, invalidation, events, lists for clients
  *
- * Owns the table of sets (psets.h).  Changes of the world through process sets are in pset_changes.h.
+ * Owns the table of sets (psets.h).  Changes of the world through process sets are in
+ * pset_changes.h.
  */
 
 #ifndef ELASTIC_PROCESS_SETS_H_INCLUDED
@@ -36,7 +38,8 @@ class ProcessSets {
     /* Calls that are not of the table of sets. */
     struct Hooks {
         std::function<void(const SetCaller &caller, const TaskCall &call)> task_call;
-        std::function<void(Process &process, const SetCaller &caller, const ChangeCall &call)> change_call;
+        std::function<void(Process &process, const SetCaller &caller, const ChangeCall &call)>
+            change_call;
     };
 
     ProcessSets(StepState &state, Hooks hooks) : state_(state), hooks_(std::move(hooks)) {}
@@ -44,10 +47,12 @@ class ProcessSets {
     Sets &table() { return sets_; }
     const Sets &table() const { return sets_; }
 
-    /* A world of more processes than a set can have is none.  The coming one: of the adaptation under way. */
+    /* A world of more processes than a set can have is none.  The coming one: of the adaptation
+     * under way. */
     void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);
     void add_coming_world();
-    /* Proxies report every begin and end of a process from now on, also in a job that does not adapt. */
+    /* Proxies report every begin and end of a process from now on, also in a job that does not
+     * adapt. */
     void track_ends();
 
     /* Reports of proxies.  False: the report does not fit. */
@@ -62,23 +67,27 @@ class ProcessSets {
     /* The process has begun to use MPI, or has ended. */
     void has_begun(uint32_t uid);
     void process_ended(uint32_t uid) { send_replies(sets_.ended(uid)); }
-    /* A proxy has disconnected: calls that need not wait for it.  They continue when its processes have ended. */
+    /* A proxy has disconnected: calls that need not wait for it.  They continue when its processes
+     * have ended. */
     struct FreeCalls {
         SetSync::Calls synced, started;
     };
     FreeCalls proxy_disconnected(const Agent &agent);
     void continue_calls(const Agent &agent, const FreeCalls &calls);
 
-    /* Whether this process will come to a communicator that is being made: its proxy replies.  "": it has not yet. */
+    /* Whether this process will come to a communicator that is being made: its proxy replies.  "":
+     * it has not yet. */
     std::optional<std::string> query_arrival(const SetCaller &caller, const QueryArrival &call);
 
     void send_replies(const std::vector<Sets::Reply> &replies);
     /* These proxies invalidate what processes cache: the number with which they confirm. */
-    uint64_t begin_invalidation(const std::set<Agent> &agents) { return invalidation_.begin(agents); }
+    uint64_t begin_invalidation(const std::set<Agent> &agents) { return invalidation_.begin(agents);
+                                                                 }
     /* Proxies that have not confirmed the first invalidation that is pending. */
     std::set<Agent> pending_invalidation() const { return invalidation_.owing(); }
 
-    /* Events of sets that have been made or freed.  At the end of the job: how many were skipped. */
+    /* Events of sets that have been made or freed.  At the end of the job: how many were
+     * skipped. */
     void log_changes();
     void log_skipped();
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
@@ -93,7 +102,8 @@ class ProcessSets {
     };
 
     void sync();
-    void continue_with(const SetSync::Calls &calls, void (ProcessSets::*with)(Process &, const SetReport &));
+    void continue_with(const SetSync::Calls &calls,
+                       void (ProcessSets::*with)(Process &, const SetReport &));
     void count_starts();
     void answer_as_of_starts(Process &process, const SetReport &report);
     void query_starts();
@@ -115,7 +125,8 @@ class ProcessSets {
     std::optional<std::set<uint32_t>> unbegun_;
     std::map<uint64_t, PendingArrival> pending_arrivals_;       /* by number */
     uint64_t last_arrival_query_ = 0;
-    uint64_t lookups_ = 0;      /* that processes have requested: a proxy does so for all of its own */
+    /* that processes have requested: a proxy does so for all of its own */
+    uint64_t lookups_ = 0;
 };
 
 }  // namespace elastic

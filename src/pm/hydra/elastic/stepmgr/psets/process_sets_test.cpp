@@ -1,4 +1,5 @@
-/* Calls on process sets, as mpiexec passes them between proxies and the table of sets (psets_test.cpp). */
+/* Calls on process sets, as mpiexec passes them between proxies and the table of sets
+ * (psets_test.cpp). */
 
 #include <gtest/gtest.h>
 
@@ -357,9 +358,11 @@ TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
     call(2, 1, LookupSet{"app://a"});
     size_t before = mpiexec.sent.size();
     call(0, 2, FreeSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1") << "of the daemon whose process was notified";
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1")
+        << "of the daemon whose process was notified";
     call(1, 1, LookupSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1") << "no process caches that it is unknown";
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1")
+        << "no process caches that it is unknown";
     mpiexec.report(0, 1, REPORT_INVALIDATED, 0, mpiexec.sent.back().payload);
     EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1 answer:0.0 answer:0.0");
     EXPECT_EQ(answer(), "0.0 to 1, call 1, code " + std::to_string(PMI_SET_UNKNOWN));

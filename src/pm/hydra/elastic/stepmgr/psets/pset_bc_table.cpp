@@ -65,9 +65,11 @@ std::vector<PsetBcTable::Bc> PsetBcTable::notify(uint32_t uid, const SetMembers 
     return news;
 }
 
-bool PsetBcTable::lacks_only(uint32_t uid, const SetMembers &members, const std::set<uint32_t> &bcs) const
+bool PsetBcTable::lacks_only(uint32_t uid, const SetMembers &members,
+                             const std::set<uint32_t> &bcs) const
 {
-    return std::ranges::all_of(lacking(uid, members), [&](const Bc &bc) { return bcs.contains(bc.first); });
+    return std::ranges::all_of(lacking(uid, members),
+                               [&](const Bc &bc) { return bcs.contains(bc.first); });
 }
 
 void PsetBcTable::notified(uint32_t uid, const SetMembers &bcs)

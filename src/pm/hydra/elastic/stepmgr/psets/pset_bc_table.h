@@ -1,7 +1,7 @@
 /*
- * The addresses (business cards) of processes that change through sets, and the business cards that each process has
- * received.  A reply about a set carries the business cards of its members, each once to each process, so that the
- * process need not query when it makes a communicator.  SI8.
+ * The addresses (business cards) of processes that change through sets, and the business cards that
+ * each process has received.  A reply about a set carries the business cards of its members, each
+ * once to each process, so that the process need not query when it makes a communicator.  SI8.
  *
  * Owned by Sets; no effects.  It knows living processes only.
  */
@@ -48,7 +48,8 @@ class PsetBcTable {
     static void add(Intervals &intervals, uint32_t first, uint32_t end);
 
     std::map<uint32_t, std::string> bcs_;       /* by uid */
-    std::map<uint32_t, Intervals> notified_;    /* by uid: owners of the business cards that it has */
+    /* by uid: owners of the business cards that it has */
+    std::map<uint32_t, Intervals> notified_;
 };
 
 }  // namespace elastic

@@ -39,7 +39,7 @@ void SetBcasts::order(const Bcast &bcast, enum bcast_what what, uint64_t value)
         orders_.push_back(std::move(order));
 }
 
-/* ---- taking part ------------------------------------------------------------------------------------------ */
+/* ---- taking part ----------------------------------------------------------------------------- */
 
 std::string SetBcasts::join(const SetCaller &caller, const std::string &who,
                             const SetMembers &members, uint32_t slot, const Uids &ended)
@@ -112,7 +112,7 @@ void SetBcasts::discard(const std::string &who)
     bcasts_.erase(found);
 }
 
-/* ---- a text ------------------------------------------------------------------------------------------------ */
+/* ---- a text ---------------------------------------------------------------------------------- */
 
 std::string SetBcasts::give(const SetCaller &caller, uint32_t slot, std::string text,
                             const Uids &ended)
@@ -216,7 +216,7 @@ void SetBcasts::finish_if_notified(Bcast &bcast, const Uids &ended)
         order(bcast, BCAST_GATE, PMI_ADAPT_GATE_OPEN);
 }
 
-/* ---- ends -------------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void SetBcasts::without(uint32_t uid, const Uids &ended)
 {

@@ -1,11 +1,12 @@
 /*
- * Texts that the first process of a set sends to all members (MPIX_Session_bcast_pset_info).  The members agree as in a
- * probe (doc/developer/decisions/agreement.md) on the number of a call that none has come to yet.  Members count their
- * calls on the boards and read a gate there; a member that the gate stops queries here.  Calls of processes and counts
- * of proxies in, replies and orders to proxies out.  SB1, SB2.
+ * Texts that the first process of a set sends to all members (MPIX_Session_bcast_pset_info).  The
+ * members agree as in a probe (doc/developer/decisions/agreement.md) on the number of a call that
+ * none has come to yet.  Members count their calls on the boards and read a gate there; a member
+ * that the gate stops queries here.  Calls of processes and counts of proxies in, replies and
+ * orders to proxies out.  SB1, SB2.
  *
- * Owned by Sets, which knows names; here a constant string identifies a set.  A process takes part with one of its
- * slots on the board.  One text is under way in a set, and one may wait for it.
+ * Owned by Sets, which knows names; here a constant string identifies a set.  A process takes part
+ * with one of its slots on the board.  One text is under way in a set, and one may wait for it.
  */
 
 #ifndef ELASTIC_PSET_BCASTS_H_INCLUDED
@@ -39,14 +40,15 @@ class SetBcasts {
 
     explicit SetBcasts(size_t most) : most_(most) {}
 
-    /* The caller, a member, counts its calls in this slot from now on, and in none of another set; the answer has
-     * where it has counted before. */
-    std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t slot,
-                     const Uids &ended);
+    /* The caller, a member, counts its calls in this slot from now on, and in none of another set;
+     * the answer has where it has counted before. */
+    std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members,
+                     uint32_t slot, const Uids &ended);
     /* The caller is the first member that lives. */
     std::string give(const SetCaller &caller, uint32_t slot, std::string text, const Uids &ended);
     /* The caller is in the call of this number, in front of the gate.  Nothing: it waits. */
-    std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number, const Uids &ended);
+    std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number,
+                                    const Uids &ended);
     /* A proxy has counted. */
     void frozen(uint64_t agent, const BcastReport &count, const Uids &ended);
     /* A process has ended; it is among `ended`. */
@@ -55,7 +57,8 @@ class SetBcasts {
     void discard(const std::string &who);
 
     bool empty() const { return bcasts_.empty(); }
-    /* Since the last time; orders are to be sent before the replies, and before the answer to the call. */
+    /* Since the last time; orders are to be sent before the replies, and before the answer to the
+     * call. */
     std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
     std::vector<SetReply> take_replies() { return std::exchange(replies_, {}); }
 

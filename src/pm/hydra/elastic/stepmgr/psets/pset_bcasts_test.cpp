@@ -1,4 +1,5 @@
-/* Texts of process sets: one by one, and in random runs of processes, boards and proxies that are slow and die. */
+/* Texts of process sets: one by one, and in random runs of processes, boards and proxies that are
+ * slow and die. */
 
 #include <gtest/gtest.h>
 
@@ -204,7 +205,7 @@ TEST_F(SetBcastsTest, a_slot_counts_for_one_set_and_a_process_in_one_slot)
               "code " + std::to_string(PMI_SET_FULL));
 }
 
-/* ---- calls of processes ------------------------------------------------------------------------------------- */
+/* ---- calls of processes ---------------------------------------------------------------------- */
 
 Bytes bytes_of(const std::string &text)
 {
@@ -252,9 +253,10 @@ TEST(SetBcastsCallTest, only_members_of_a_set_take_part_under_its_name)
     EXPECT_EQ(code(sets, 0, GiveText{0, "text"}), PMI_SET_UNKNOWN);
 }
 
-/* ---- random runs -------------------------------------------------------------------------------------------- */
+/* ---- random runs ----------------------------------------------------------------------------- */
 
-/* Processes call as they like; messages between them and the step manager are in order for each proxy, and late. */
+/* Processes call as they like; messages between them and the step manager are in order for each
+ * proxy, and late. */
 class RandomRun {
   public:
     explicit RandomRun(uint32_t seed) : random_(seed)

@@ -1,7 +1,7 @@
 /*
- * Fuzzing of calls on process sets: each message of a process gets one answer or waits, and a well-formed call is
- * written again as it came.  The first byte selects the process; the table of sets is small, so that its bounds are
- * reached.
+ * Fuzzing of calls on process sets: each message of a process gets one answer or waits, and a
+ * well-formed call is written again as it came.  The first byte selects the process; the table of
+ * sets is small, so that its bounds are reached.
  */
 
 #include <cstdlib>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint32_t PROCESSES = 6;
 
-/* Two calls in one input: each begins with its length, so that one may query what the other has made. */
+/* Two calls in one input: each begins with its length, so that one may query what the other has
+ * made. */
 std::pair<elastic::Bytes, elastic::Bytes> cut(elastic::Bytes bytes)
 {
     size_t n = bytes.empty() ? 0 : std::min<size_t>(bytes[0] * 2, bytes.size() - 1);

@@ -36,8 +36,8 @@ void PsetChanges::start_joining()
     psets_.send_replies(replies);
 }
 
-/* Processes that the joining ones, and these among themselves, need no rendezvous with.  Processes that wait in one
- * get a reply.  None, if the processes that were introduced know others by now. */
+/* Processes that the joining ones, and these among themselves, need no rendezvous with.  Processes
+ * that wait in one get a reply.  None, if the processes that were introduced know others by now. */
 SetMembers PsetChanges::introduce_joining(std::vector<Sets::Reply> &replies)
 {
     const Adaptation &a = *state_.adaptation;
@@ -55,7 +55,8 @@ SetMembers PsetChanges::introduce_joining(std::vector<Sets::Reply> &replies)
     for (const SetCaller &caller : a.entering)
         uids.push_back(caller.uid);
     auto all = SetMembers::of_list(uids);
-    return known && known->size() > 0 && all && sets_.introduce(*all, replies) ? *known : SetMembers();
+    return known && known->size() > 0 && all &&
+        sets_.introduce(*all, replies) ? *known : SetMembers();
 }
 
 /* Before any process can know that the removal has been accepted. */
@@ -73,7 +74,8 @@ void PsetChanges::send_may_exit()
     state_.post(agents, STEP_LET_GO, 0, uids);
 }
 
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const HasEntered &)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &,
+                                               const HasEntered &)
 {
     bool awaited = state_.adaptation && state_.adaptation->state == AdaptState::APPLYING &&
                    state_.is_joining(process) && state_.adaptation->awaited.contains(process.uid);
@@ -89,8 +91,9 @@ void PsetChanges::participant_done(uint32_t uid)
     state_.adaptation->awaited.erase(uid);
     if (!state_.adaptation->awaited.empty())
         return;
-    bool others_leave = std::ranges::any_of(state_.adaptation->chosen,
-                                            [&](uint32_t chosen) { return state_.world.find_member(chosen); });
+    bool others_leave = std::ranges::any_of(state_.adaptation->chosen, [&](uint32_t chosen) {
+        return state_.world.find_member(chosen);
+    });
     bool adds = state_.adaptation->change.joining > 0;
     control_.raise(adds && others_leave ? AdaptEvent::ADDED : AdaptEvent::ALL_THERE);
 }
@@ -116,7 +119,7 @@ void PsetChanges::offer_removal()
     announce_removal();
 }
 
-/* ---- the end of a change ----------------------------------------------------------------------------------- */
+/* ---- the end of a change --------------------------------------------------------------------- */
 
 void PsetChanges::complete()
 {
@@ -138,7 +141,8 @@ void PsetChanges::complete()
     }
     state_.statistics.add_size(state_.world.size());
     state_.statistics.add_times(a, state_.now_ms);
-    Json freed = {{"request", a.request}, {"epoch", a.epoch}, {"hosts", a.left_hosts}, {"uids", a.left_uids}};
+    Json freed = {{"request", a.request}, {"epoch", a.epoch}, {"hosts", a.left_hosts},
+                  {"uids", a.left_uids}};
     end();
     control_.finish();
     if (!freed.at("uids").empty())
@@ -174,7 +178,7 @@ void PsetChanges::keep_addition()
     state_.statistics.add_size(state_.world.size());
 }
 
-/* ---- ends of processes ------------------------------------------------------------------------------------- */
+/* ---- ends of processes ----------------------------------------------------------------------- */
 
 /* SL3.  A process that may exit needs no order: its proxy receives that soon. */
 void PsetChanges::on_aborted(const Process &process)
@@ -187,7 +191,8 @@ void PsetChanges::on_aborted(const Process &process)
 /* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
 void PsetChanges::process_over(const Process &process, bool by_itself, const std::string &cause)
 {
-    bool has_entered = process.ready && state_.adaptation && state_.adaptation->state == AdaptState::APPLYING &&
+    bool has_entered = process.ready && state_.adaptation &&
+                       state_.adaptation->state == AdaptState::APPLYING &&
                        !state_.adaptation->awaited.contains(process.uid);
     if (state_.is_joining(process) && !(has_entered && by_itself))
         control_.raise(AdaptEvent::JOINING_FAILED, cause);
@@ -223,16 +228,19 @@ void PsetChanges::member_over(const Process &process, bool by_itself, const std:
         control_.raise(AdaptEvent::NOTIFIED_ENDED);
 }
 
-/* SF1: the next caller is notified.  But processes that wait in a rendezvous with the joining ones know of these by the
- * process that has ended, and perhaps no other process calls.  SI8: no process waits because of the ended one. */
+/* SF1: the next caller is notified.  But processes that wait in a rendezvous with the joining ones
+ * know of these by the process that has ended, and perhaps no other process calls.  SI8: no process
+ * waits because of the ended one. */
 void PsetChanges::consider_orphan()
 {
-    if (state_.adaptation && state_.adaptation->state == AdaptState::ORPHANED && sets_.are_proposed_awaited())
+    if (state_.adaptation && state_.adaptation->state == AdaptState::ORPHANED &&
+        sets_.are_proposed_awaited())
         control_.raise(AdaptEvent::ABANDONED,
                        "the notified process has ended, and others wait for the joining processes");
 }
 
-/* A process of a removal has ended: before the agreement, the removal is impossible; later, its end is awaited. */
+/* A process of a removal has ended: before the agreement, the removal is impossible; later, its end
+ * is awaited. */
 void PsetChanges::leaving_over(const Process &process, const std::string &cause)
 {
     Adaptation &a = *state_.adaptation;

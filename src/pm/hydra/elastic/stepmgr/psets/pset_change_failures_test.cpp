@@ -32,7 +32,8 @@ TEST_F(PsetStragglersTest, SL3_who_does_not_leave_is_reported)
     EXPECT_EQ(message_with("no process has queried it"), "no process has queried it");
     call(0, all);
     mpiexec.time(mpiexec.now_ms + 4000);
-    EXPECT_EQ(message_with("process 0 has been notified of it"), "process 0 has been notified of it");
+    EXPECT_EQ(message_with("process 0 has been notified of it"),
+              "process 0 has been notified of it");
     call(0, AcceptChange{2, {}});
     mpiexec.exited(1, 0, 0);
     mpiexec.time(mpiexec.now_ms + 1000);
@@ -263,8 +264,9 @@ TEST_F(SetReplacementTest, SR6_notified_as_an_addition_then_as_a_removal)
 TEST_F(SetReplacementTest, SA1_the_staying_state_is_invalidated_before_the_removal)
 {
     auto invalidations = [&] {
-        return std::ranges::count_if(mpiexec.sent,
-                                     [](const SentMessage &m) { return m.command == STEP_INVALIDATE; });
+        return std::ranges::count_if(mpiexec.sent, [](const SentMessage &m) {
+            return m.command == STEP_INVALIDATE;
+        });
     };
     call(0, all);
     call(0, AcceptChange{1, {}});

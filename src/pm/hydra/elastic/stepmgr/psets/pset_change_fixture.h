@@ -1,5 +1,6 @@
 /*
- * Fixtures of the tests of changes through process sets: a job on two hosts, its calls, and the replies.
+ * Fixtures of the tests of changes through process sets: a job on two hosts, its calls, and the
+ * replies.
  */
 
 #ifndef ELASTIC_PSET_CHANGE_FIXTURE_H_INCLUDED
@@ -43,7 +44,8 @@ class SetChangeTest : public testing::Test {
         for (; seen < mpiexec.sent.size(); seen++) {
             const SentMessage message = mpiexec.sent[seen];
             if (message.command == STEP_INVALIDATE || message.command == STEP_BY_SETS)
-                mpiexec.report(message.group, message.proxy, REPORT_INVALIDATED, 0, message.payload);
+                mpiexec.report(message.group, message.proxy, REPORT_INVALIDATED, 0,
+                               message.payload);
             if (message.group == 0 &&
                 (message.command == STEP_SETS || message.command == STEP_STARTS))
                 notify_starts(message);

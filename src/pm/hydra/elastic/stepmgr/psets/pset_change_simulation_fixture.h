@@ -1,6 +1,6 @@
 /*
- * A simulated job that changes through process sets: its processes, what it has seen, and the calls that it makes, for
- * pset_change_simulation_test.cpp.
+ * A simulated job that changes through process sets: its processes, what it has seen, and the calls
+ * that it makes, for pset_change_simulation_test.cpp.
  */
 
 #ifndef ELASTIC_PSET_CHANGE_SIMULATION_FIXTURE_H_INCLUDED
@@ -95,7 +95,8 @@ class SimulatedPsetJob {
     {
         const Process &process = processes_.at(std::exchange(on_its_way_of_, UINT32_MAX));
         for (const std::string &call : std::exchange(on_its_way_, {}))
-            mpiexec_.report(process.group, 0, REPORT_SET_CALL, 0, write_set_report(process.rank, 0, call));
+            mpiexec_.report(process.group, 0, REPORT_SET_CALL, 0,
+                            write_set_report(process.rank, 0, call));
     }
 
     uint64_t seed_;
@@ -116,7 +117,8 @@ class SimulatedPsetJob {
     std::vector<std::string> on_its_way_;
     std::string delta_;
     std::vector<uint32_t> leaving_;
-    std::map<int, uint32_t> size_source_;       /* what the board of a group contains; each has one proxy */
+    /* what the board of a group contains; each has one proxy */
+    std::map<int, uint32_t> size_source_;
     size_t lookups_ = 0;
     int offers_seen_ = 0;
     bool offer_seen_ = false;

@@ -1,21 +1,26 @@
 /*
- * Jobs that change through process sets, from seeds: processes that query, accept, decline, initialise, wait in
- * a rendezvous and end, a user that requests sizes, and failures, in any order that is possible.  A seed gives the same
- * history each time.  ELASTIC_SIMULATION_SEEDS is their number: twice as many.
+ * Jobs that change through process sets, from seeds: processes that query, accept, decline,
+ * initialise, wait in a rendezvous and end, a user that requests sizes, and failures, in any order
+ * that is possible.  A seed gives the same history each time.  ELASTIC_SIMULATION_SEEDS is their
+ * number: twice as many.
  *
  * Invariants:
  *   SR3  a change is notified when all its joining processes wait, and at once where nobody joins
- *   SR4  to one process, and to another one only if that has ended; it is the same change then (SF1)
+ *   SR4  to one process, and to another one only if that has ended; it is the same change then
+ *        (SF1)
  *   SR7  joining processes return when their change is accepted, and only then
- *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
+ *   SR9  at the end of a removal its processes have ended, at that of an addition its processes
+ *        have initialised
  *   SR2  boards show a change as long as somebody can be notified of it, and of none else
- *   SI8  nobody waits in a rendezvous one of whose members has ended; a process that does not know a member is not
- *        notified that no rendezvous with it is needed, unless one of the two was introduced to the other
- *   SA1  nobody is notified that a set is unknown which was made before it queried, by the notified process, which
- *        makes it by itself, although its message may be on its way for as long as nobody queries
+ *   SI8  nobody waits in a rendezvous one of whose members has ended; a process that does not know
+ *        a member is not notified that no rendezvous with it is needed, unless one of the two was
+ *        introduced to the other
+ *   SA1  nobody is notified that a set is unknown which was made before it queried, by the notified
+ *        process, which makes it by itself, although its message may be on its way for as long as
+ *        nobody queries
  *   SL3  who leaves with an accepted removal may die in any way, and the job goes on
- *   each request has one end; the size is that of the processes that run, and who replays the log knows it, with the
- *   epoch; nothing is unexpected; the job ends once
+ *   each request has one end; the size is that of the processes that run, and who replays the log
+ *   knows it, with the epoch; nothing is unexpected; the job ends once
  */
 
 #include <cstdlib>
@@ -59,7 +64,8 @@ class SetsJob : SimulatedPsetJob {
   private:
     void act()
     {
-        uint32_t uid = any(Stage::RUNS), joining_process = any(Stage::STARTS), may_exit = any(Stage::LET_GO);
+        uint32_t uid = any(Stage::RUNS), joining_process = any(Stage::STARTS),
+                 may_exit = any(Stage::LET_GO);
         switch (pick(20)) {
             case 0: case 1:
                 resize();
@@ -67,7 +73,9 @@ class SetsJob : SimulatedPsetJob {
             case 2: case 3: case 4: case 5: case 6:
                 if (joining_process != UINT32_MAX && !processes_.at(joining_process).doomed) {
                     processes_.at(joining_process).stage = Stage::ENTERS;
-                    send_request(joining_process, EnterJob{"addr " + std::to_string(joining_process)}, Question::ENTER);
+                    send_request(joining_process,
+                                 EnterJob{"addr " + std::to_string(joining_process)},
+                                 Question::ENTER);
                 } else {
                     await_accept(any(Stage::PREPARED));
                 }
@@ -91,7 +99,8 @@ class SetsJob : SimulatedPsetJob {
                 end_one(uid);
                 break;
             case 16:
-                send_request(uid, RequestOp{"mpix://WORLD/0", static_cast<pmi_set_op>(1 + pick(6)), pick(3), pick(3)},
+                send_request(uid, RequestOp{"mpix://WORLD/0", static_cast<pmi_set_op>(1 + pick(6)),
+                                       pick(3), pick(3)},
                              Question::REQUEST);
                 break;
             case 17:
@@ -113,7 +122,8 @@ class SetsJob : SimulatedPsetJob {
     /* The notified process reports that to its proxy, which does not read it yet. */
     void make_own()
     {
-        if (sent_to_ == UINT32_MAX || processes_.at(sent_to_).stage != Stage::RUNS || number_ == 0 || number_ == end_)
+        if (sent_to_ == UINT32_MAX || processes_.at(sent_to_).stage != Stage::RUNS ||
+            number_ == 0 || number_ == end_)
             return;
         on_its_way_of_ = sent_to_;
         own_ = "mpix://op/" + std::to_string(sent_to_) + "." + std::to_string(number_);
@@ -127,7 +137,8 @@ class SetsJob : SimulatedPsetJob {
         if (pick(2))
             send_request(uid, CloseOp{bound}, Question::NOTHING);
         else
-            send_request(uid, QueryOp{{"mpi://SELF", SetMembers::of_list(std::vector{uid})}, bound}, Question::QUERY);
+            send_request(uid, QueryOp{{"mpi://SELF", SetMembers::of_list(std::vector{uid})}, bound},
+                         Question::QUERY);
     }
     void resize()
     {
@@ -177,7 +188,8 @@ class SetsJob : SimulatedPsetJob {
         if (doomed != UINT32_MAX)
             end(doomed, 9);
         else if (!leaving_.empty() && accepted_)
-            end(leaving_[pick(static_cast<uint32_t>(leaving_.size()))], pick(3) == 0 ? 9 : pick(2) << 8);
+            end(leaving_[pick(static_cast<uint32_t>(leaving_.size()))],
+                pick(3) == 0 ? 9 : pick(2) << 8);
         else if (joining_process != UINT32_MAX && pick(8) == 0)
             end(joining_process, 9);
         else if (pick(6) == 0)
@@ -189,10 +201,12 @@ class SetsJob : SimulatedPsetJob {
         if (!processes_.at(uid).rendezvous_with.empty() || all.size() < 2)
             return;
         processes_.at(uid).rendezvous_with = all;
-        bool knows = std::ranges::all_of(
-            all, [&](uint32_t other) { return other == uid || processes_.at(uid).knows.contains(other); });
-        send_request(uid, RendezvousMembers{"tag", std::to_string(uid), *SetMembers::of_list(all), knows},
-                     Question::MEET);
+        bool knows = std::ranges::all_of(all, [&](uint32_t other) {
+            return other == uid || processes_.at(uid).knows.contains(other);
+        });
+        send_request(
+            uid, RendezvousMembers{"tag", std::to_string(uid), *SetMembers::of_list(all), knows},
+            Question::MEET);
     }
 
     /* ---- what came of it ---- */
@@ -211,14 +225,17 @@ class SetsJob : SimulatedPsetJob {
         observe_offer();
         for (const auto &[uid, process] : processes_) {
             for (const auto &[id, question] : process.questions)
-                require(question != Question::REQUEST || request_ != 0, "SC6: what waits has something to wait for");
+                require(question != Question::REQUEST || request_ != 0,
+                        "SC6: what waits has something to wait for");
         }
-        std::erase_if(leaving_, [&](uint32_t uid) { return processes_.at(uid).stage == Stage::ENDED; });
+        std::erase_if(leaving_,
+                      [&](uint32_t uid) { return processes_.at(uid).stage == Stage::ENDED; });
         for (const auto &[uid, process] : processes_) {
             for (uint32_t other : process.rendezvous_with)
-                require(process.stage == Stage::ENDED || process.doomed || processes_.at(other).stage != Stage::ENDED,
-                        "a process without a rendezvous does not wait: " + std::to_string(uid) + " for " +
-                            std::to_string(other));
+                require(process.stage == Stage::ENDED || process.doomed ||
+                            processes_.at(other).stage != Stage::ENDED,
+                        "a process without a rendezvous does not wait: " + std::to_string(uid) +
+                            " for " + std::to_string(other));
         }
         require(status.at("unexpected") == 0, "nothing is unexpected");
         require(status.at("state") != "ending" || members() == 0, "SL3");
@@ -226,14 +243,16 @@ class SetsJob : SimulatedPsetJob {
             return;
         require(request_ != 0 ? status.at("size") >= members() : status.at("size") == members(),
                 "the size is that of the processes that run");
-        require(status.at("size") == size_ && status.at("epoch") == epoch_, "who follows the log knows as much");
+        require(status.at("size") == size_ && status.at("epoch") == epoch_,
+                "who follows the log knows as much");
     }
     void take_messages()
     {
         for (; sent_ < mpiexec_.sent.size(); sent_++) {
             const SentMessage message = mpiexec_.sent[sent_];
             if (message.command == STEP_INVALIDATE || message.command == STEP_BY_SETS)
-                mpiexec_.report(message.group, message.proxy, REPORT_INVALIDATED, 0, message.payload);
+                mpiexec_.report(message.group, message.proxy, REPORT_INVALIDATED, 0,
+                                message.payload);
             if (message.command == STEP_SETS && message.group == 0)
                 mpiexec_.report(0, 0, REPORT_STARTED, 0, write_started({0, launched_}));
             if (message.command == STEP_SYNC) {
@@ -266,7 +285,8 @@ class SetsJob : SimulatedPsetJob {
     }
     bool is_member(const Process &process) const
     {
-        return process.stage == Stage::RUNS && (process.group == 0 || complete_.contains(process.group));
+        return process.stage == Stage::RUNS &&
+               (process.group == 0 || complete_.contains(process.group));
     }
     /* Processes of an addition belong to it when it is complete. */
     size_t members() const
@@ -348,9 +368,11 @@ class SetsJob : SimulatedPsetJob {
         } else if (question->second == Question::OWN) {
             require(code == PMI_SET_OK, "SA1: a set that was made is known");
         } else if (question->second == Question::LOOK) {
-            require(code == PMI_SET_OK && (number_at(payload, 12) != 0) == offer_seen_, "SR2: none is left untold");
+            require(code == PMI_SET_OK && (number_at(payload, 12) != 0) == offer_seen_,
+                    "SR2: none is left untold");
             offers_seen_ += offer_seen_;
-        } else if (question->second == Question::CHANGE && code == PMI_SET_OK && number_at(payload, 12) != 0) {
+        } else if (question->second == Question::CHANGE && code == PMI_SET_OK &&
+                   number_at(payload, 12) != 0) {
             observe_change(uid, payload.substr(16));
         } else if (question->second == Question::REQUEST || question->second == Question::QUERY) {
             require(code == PMI_SET_OK || process.doomed, "SC6");
@@ -380,13 +402,15 @@ class SetsJob : SimulatedPsetJob {
         if (uid == UINT32_MAX || processes_.at(uid).doomed)
             return;
         processes_.at(uid).stage = Stage::WAITS;
-        send_request(uid, AwaitAccept{!processes_.at(uid).prepared_for.empty() && pick(8) > 0}, Question::AWAIT);
+        send_request(uid, AwaitAccept{!processes_.at(uid).prepared_for.empty() && pick(8) > 0},
+                     Question::AWAIT);
     }
     /* u32 code, u32 n, n * text business card, u32 whether they need no rendezvous. */
     void observe_rendezvous(uint32_t uid, const std::string &answer)
     {
         Process &process = processes_.at(uid);
-        bool met = number_at(answer, 0) == PMI_SET_OK, needless = met && number_at(answer, answer.size() - 4) == 1;
+        bool met = number_at(answer, 0) == PMI_SET_OK,
+             needless = met && number_at(answer, answer.size() - 4) == 1;
         const std::vector<uint32_t> rendezvous_with = std::exchange(process.rendezvous_with, {});
         (met ? outcome_.meetings : outcome_.failed_rendezvous)++;
         if (met)
@@ -395,7 +419,8 @@ class SetsJob : SimulatedPsetJob {
             const Process &its = processes_.at(other);
             if (!needless || other == uid)
                 continue;
-            bool was_introduced = its.prepared_for.contains(uid) || process.prepared_for.contains(other);
+            bool was_introduced =
+                its.prepared_for.contains(uid) || process.prepared_for.contains(other);
             outcome_.introduced += was_introduced;
             require(was_introduced || its.knows.contains(uid) || its.stage == Stage::ENDED,
                     "SI8: nobody sends to a process of another job");
@@ -411,15 +436,18 @@ class SetsJob : SimulatedPsetJob {
         require(delta_.empty() || delta_ == delta, "SF1: the same change");
         sent_to_ = uid;
         tag_ = tag;
-        std::memcpy(&number_, notified.data() + notified.size() - 2 * sizeof number_, sizeof number_);
+        std::memcpy(&number_, notified.data() + notified.size() - 2 * sizeof number_,
+                    sizeof number_);
         end_ = number_ + PMI_SET_GRANT;
         for (const auto &[other, process] : processes_)
-            require(!joins_ || process.group != joining_group_ || process.stage == Stage::WAITS, "SR3: all wait");
+            require(!joins_ || process.group != joining_group_ || process.stage == Stage::WAITS,
+                    "SR3: all wait");
         if (delta_.empty() && !joins_)
             read_leaving(delta);
         delta_ = delta;
     }
-    /* u32 op, u32 n, n * text name: one of them is of the change under way, unless it is over or an earlier one. */
+    /* u32 op, u32 n, n * text name: one of them is of the change under way, unless it is over or an
+     * earlier one. */
     void observe_done(const std::string &done, bool was_requested)
     {
         size_t at = 8;
@@ -470,11 +498,13 @@ TEST(SetChangeSimulationTest, seeds)
         sum.synced += outcome.synced;
         sum.introduced += outcome.introduced;
     }
-    printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not; "
-           "%d granted, %d not; %d sets of tellers, %d daemons queried for them; %d introduced\n",
-           static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned, sum.failed,
-           sum.withdrawn, sum.meetings, sum.failed_rendezvous, sum.granted, sum.refused,
-           sum.own, sum.synced, sum.introduced);
+    printf(
+        "%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; "
+        "%d met, %d not; "
+        "%d granted, %d not; %d sets of tellers, %d daemons queried for them; %d introduced\n",
+        static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned,
+        sum.failed, sum.withdrawn, sum.meetings, sum.failed_rendezvous, sum.granted, sum.refused,
+        sum.own, sum.synced, sum.introduced);
     if (seeds < 200)
         return;
     /* The seeds reach what they are meant to reach. */

@@ -1,11 +1,12 @@
-/* Replies for all processes of a proxy, and processes of the launch that have not begun to use MPI. */
+/* Replies for all processes of a proxy, and processes of the launch that have not begun to use
+ * MPI. */
 
 #include "stepmgr/psets/pset_change_fixture.h"
 
 namespace elastic {
 namespace {
 
-/* ---- one answer for all of a proxy --------------------------------------------------------------------------- */
+/* ---- one answer for all of a proxy ----------------------------------------------------------- */
 
 class SetSharedTest : public SetChangeTest {
   protected:
@@ -27,7 +28,8 @@ class SetSharedTest : public SetChangeTest {
         append_members(text, members);
         return text;
     }
-    /* A lookup; the processes that the proxy may give the answer, the caller last; "": nobody else. */
+    /* A lookup; the processes that the proxy may give the answer, the caller last; "": nobody
+     * else. */
     std::string lookup(uint32_t uid, bool state)
     {
         call(uid, LookupSet{"mpix://rc/1", state});
@@ -68,7 +70,7 @@ TEST_F(SetSharedTest, who_was_given_anothers_answer_has_the_addresses)
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
 }
 
-/* ---- processes of the launch that have not begun to use MPI -------------------------------------------------- */
+/* ---- processes of the launch that have not begun to use MPI ---------------------------------- */
 
 class SetStartsTest : public SetChangeTest {
   protected:

@@ -1,4 +1,5 @@
-/* Changes through process sets, from the request to the end (pset_changes.h), and the sets they make. */
+/* Changes through process sets, from the request to the end (pset_changes.h), and the sets they
+ * make. */
 
 #include "stepmgr/psets/pset_change_fixture.h"
 
@@ -242,8 +243,9 @@ TEST_F(SetChangeTest, SA1_the_staying_state_is_invalidated_before_a_process_may_
         return number_at(answer_to(uid), 8);
     };
     auto invalidations = [&] {
-        return std::ranges::count_if(mpiexec.sent,
-                                     [](const SentMessage &m) { return m.command == STEP_INVALIDATE; });
+        return std::ranges::count_if(mpiexec.sent, [](const SentMessage &m) {
+            return m.command == STEP_INVALIDATE;
+        });
     };
     add();
     EXPECT_EQ(lasts(2), 1u);

@@ -23,7 +23,7 @@ std::string wrong_tag(uint32_t tag)
 
 }  // namespace
 
-/* ---- the job changes through process sets ------------------------------------------------------------------ */
+/* ---- the job changes through process sets ---------------------------------------------------- */
 
 std::optional<std::string> PsetChanges::answer(Process &, const SetCaller &, const BecomeDynamic &)
 {
@@ -32,14 +32,15 @@ std::optional<std::string> PsetChanges::answer(Process &, const SetCaller &, con
     return SetAnswer().bytes();
 }
 
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const AddHints &call)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &,
+                                               const AddHints &call)
 {
     if (std::string error = mode_.ensure(); !error.empty())
         return error;
     return requests_.add_hints(process.uid, call.hints);
 }
 
-/* ---- from the request to the offer ------------------------------------------------------------------------- */
+/* ---- from the request to the offer ----------------------------------------------------------- */
 
 void PsetChanges::begin()
 {
@@ -58,11 +59,10 @@ void PsetChanges::launch_joining()
 {
     auto joining = static_cast<uint32_t>(state_.adaptation->change.joining);
     if (state_.next_uid + joining > PMI_SET_PROCESSES_MAX)
-        return control_.raise(AdaptEvent::LAUNCH_REFUSED,
-                              "a job that changes through process sets can have " +
-                                  std::to_string(PMI_SET_PROCESSES_MAX) + " processes over its life, and has had " +
-                                  std::to_string(state_.next_uid) +
-                                  ": end it, and start it anew from a checkpoint");
+        return control_.raise(
+            AdaptEvent::LAUNCH_REFUSED, "a job that changes through process sets can have " +
+                std::to_string(PMI_SET_PROCESSES_MAX) + " processes over its life, and has had " +
+                std::to_string(state_.next_uid) + ": end it, and start it anew from a checkpoint");
     sets_.propose(state_.next_uid, joining);
     control_.launch();
 }
@@ -75,8 +75,8 @@ void PsetChanges::announce_removal()
     psets_.send_replies({});
 }
 
-/* Processes whose addresses the joining ones may get before the notification: all that run, if each has those of the
- * others. */
+/* Processes whose addresses the joining ones may get before the notification: all that run, if each
+ * has those of the others. */
 SetMembers PsetChanges::introducible() const
 {
     std::vector<uint32_t> uids;
@@ -87,7 +87,8 @@ SetMembers PsetChanges::introducible() const
 }
 
 /* A process that does not join was started in another way. */
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller, const EnterJob &call)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller,
+                                               const EnterJob &call)
 {
     if (state_.mode != InitMode::SETS || !state_.is_joining(process))
         return SetAnswer().number(0).number(0).bytes();
@@ -103,7 +104,8 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
 }
 
 /* A joining process waits for its change; one whose change has failed waits for its own end. */
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller, const AwaitAccept &call)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller,
+                                               const AwaitAccept &call)
 {
     bool joins = state_.mode == InitMode::SETS && state_.is_joining(process);
     if (!joins && process.group > 0 && process.world_rank < 0)
@@ -123,9 +125,10 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     return std::nullopt;
 }
 
-/* ---- notification ------------------------------------------------------------------------------------------ */
+/* ---- notification ---------------------------------------------------------------------------- */
 
-/* SR4: the processes that the resource manager has chosen, if the set holds them; else the last members of the set. */
+/* SR4: the processes that the resource manager has chosen, if the set holds them; else the last
+ * members of the set. */
 std::optional<SetMembers> PsetChanges::choose_leaving(const SetMembers &bound) const
 {
     const Adaptation &a = *state_.adaptation;
@@ -142,7 +145,8 @@ std::optional<SetMembers> PsetChanges::choose_leaving(const SetMembers &bound) c
         return std::nullopt;
     const std::set<uint32_t> runs(running.begin(), running.end());
     for (auto run = bound.runs().rbegin(); run != bound.runs().rend(); ++run) {
-        for (uint32_t uid = run->first + run->count; uid-- > run->first && leaving.size() < a.change.leaving.size();) {
+        for (uint32_t uid = run->first + run->count;
+             uid-- > run->first && leaving.size() < a.change.leaving.size();) {
             if (runs.contains(uid))
                 leaving.push_back(uid);
         }
@@ -151,7 +155,8 @@ std::optional<SetMembers> PsetChanges::choose_leaving(const SetMembers &bound) c
     return SetMembers::of_list(leaving);
 }
 
-/* Includes processes of a removal that have ended before it was accepted: it is announced once more (SF1). */
+/* Includes processes of a removal that have ended before it was accepted: it is announced once more
+ * (SF1). */
 std::optional<SetMembers> PsetChanges::all_processes() const
 {
     std::vector<uint32_t> uids;
@@ -178,7 +183,8 @@ std::optional<SetMembers> PsetChanges::choose_delta(const SetMembers &bound) con
     return SetMembers::intersection_of(operands) == *a.delta ? a.delta : std::nullopt;
 }
 
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller, const GetChange &call)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller,
+                                               const GetChange &call)
 {
     if (std::string error = mode_.ensure(); !error.empty())
         return error;
@@ -195,7 +201,8 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     if (!delta)
         return only(PMI_SET_CHANGE_NONE);
     if (call.only_query)
-        return only(state_.adaptation->change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB);
+        return only(state_.adaptation->change.joining > 0 ? PMI_SET_CHANGE_ADD
+                                                          : PMI_SET_CHANGE_SUB);
     return notify_change(process, *delta) ? answer_notified(caller) : sets_.full_error();
 }
 
@@ -220,7 +227,8 @@ std::string PsetChanges::accept_for(const Process &process, const std::string &b
     return name;
 }
 
-/* SR2: a process queries when its board shows it.  Boards of processes that are not members yet need not know. */
+/* SR2: a process queries when its board shows it.  Boards of processes that are not members yet
+ * need not know. */
 void PsetChanges::post_offer()
 {
     uint32_t offer = is_on_offer() ? state_.adaptation->tag : 0;
@@ -250,7 +258,8 @@ bool PsetChanges::notify_change(const Process &process, const SetMembers &delta)
     state_.notified = NotifiedChange{a.tag, process.uid};
     sets_.notify(process.uid);
     psets_.log_changes();
-    state_.log("told", {{"uid", process.uid}, {"tag", state_.notified->tag}, {"name", a.delta_name}});
+    state_.log("told",
+               {{"uid", process.uid}, {"tag", state_.notified->tag}, {"name", a.delta_name}});
     control_.raise(AdaptEvent::QUERIED);
     return true;
 }
@@ -273,16 +282,21 @@ std::string PsetChanges::answer_notified(const SetCaller &caller)
     sets_.lookup(caller, a.delta_name, answer);
     if (!latest.empty())
         sets_.lookup(caller, latest, answer);
-    bool introduced = a.change.joining > 0 && a.introduced && a.known && a.known->contains(caller.uid);
+    bool introduced =
+        a.change.joining > 0 && a.introduced && a.known && a.known->contains(caller.uid);
     uint32_t first = sets_.grant(caller.uid);
-    return answer.number(introduced ? 1 : 0).number(first).number(first ? PMI_SET_GRANT : 0).bytes();
+    return answer.number(introduced ? 1 : 0).number(first).number(first ? PMI_SET_GRANT
+        : 0).bytes();
 }
 
 /* SI4 */
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller, const QueryLeaving &)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller,
+                                               const QueryLeaving &)
 {
-    bool removes = state_.mode == InitMode::SETS && state_.adaptation && state_.adaptation->change.joining == 0;
-    bool leaves = removes && state_.adaptation->delta && state_.adaptation->delta->contains(process.uid);
+    bool removes = state_.mode == InitMode::SETS && state_.adaptation &&
+                   state_.adaptation->change.joining == 0;
+    bool leaves =
+        removes && state_.adaptation->delta && state_.adaptation->delta->contains(process.uid);
     if (!removes)
         notify_stays(caller);
     return SetAnswer().number(leaves ? 1 : 0).number(removes ? 0 : 1).bytes();
@@ -295,15 +309,16 @@ void PsetChanges::notify_stays(const SetCaller &caller)
     stay_notified_ = true;
 }
 
-/* It is not announced any more.  Everything that the notified process has sent before has arrived. */
+/* It is not announced any more.  Everything that the notified process has sent before has
+ * arrived. */
 NotifiedChange PsetChanges::take_notified()
 {
     sets_.end_grant();
     return *std::exchange(state_.notified, std::nullopt);
 }
 
-/* The change with this tag, if this process was notified of it and has not decided.  SR9: another process may have been
- * notified of the next change meanwhile. */
+/* The change with this tag, if this process was notified of it and has not decided.  SR9: another
+ * process may have been notified of the next change meanwhile. */
 std::optional<NotifiedChange> PsetChanges::take_notified_of(uint32_t uid, uint32_t tag)
 {
     if (state_.notified && state_.notified->uid == uid && state_.notified->tag == tag)
@@ -316,10 +331,11 @@ std::optional<NotifiedChange> PsetChanges::take_notified_of(uint32_t uid, uint32
     return notified;
 }
 
-/* ---- the decision of the notified process ------------------------------------------------------------------ */
+/* ---- the decision of the notified process ---------------------------------------------------- */
 
 /* A removal may be complete before it is accepted (SR9), and an addition may have failed (SF2). */
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const AcceptChange &call)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &,
+                                               const AcceptChange &call)
 {
     if (std::string error = mode_.refusal(); !error.empty())
         return error;
@@ -343,12 +359,14 @@ void PsetChanges::change_accepted()
     a.agreed_ms = state_.now_ms;
     sets_.delta_accepted();
     hooks_.schedule_straggler_report();
-    if (a.straggler_report_ms >= 0 && a.change.joining == 0 && a.deadline_unix_ms > state_.unix_now_ms())
+    if (a.straggler_report_ms >= 0 && a.change.joining == 0 &&
+        a.deadline_unix_ms > state_.unix_now_ms())
         a.straggler_report_ms = static_cast<int64_t>(a.deadline_unix_ms) - state_.unix_ms_at_zero;
     control_.raise(AdaptEvent::ACCEPT);
 }
 
-std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const DeclineChange &call)
+std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &,
+                                               const DeclineChange &call)
 {
     if (std::string error = mode_.refusal(); !error.empty())
         return error;

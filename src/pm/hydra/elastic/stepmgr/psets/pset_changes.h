@@ -1,11 +1,13 @@
 /*
- * A change through process sets, from the query of the first process to its end.  One process is notified, and accepts
- * or declines for all; no other process waits.  A request that adds and removes processes is two changes.  Here are the
- * actions of the rows of pset_change_table.cpp.  SR1, SR3-SR9, SR11, SJ1, SF1-SF3.
+ * A change through process sets, from the query of the first process to its end.  One process is
+ * notified, and accepts or declines for all; no other process waits.  A request that adds and
+ * removes processes is two changes.  Here are the actions of the rows of pset_change_table.cpp.
+ * SR1, SR3-SR9, SR11, SJ1, SF1-SF3.
  *
  *   pset_changes.cpp      from the request to the decision of the notified process
  *   pset_change_end.cpp   from the decision to the end; ends of processes
- *   pset_mode.h           whether the job changes so; pset_departures.h: processes that end outside of a change
+ *   pset_mode.h           whether the job changes so; pset_departures.h: processes that end outside
+ *                         of a change
  *
  * Calls come by PsetOperations, which requests changes for the program.
  */
@@ -44,23 +46,33 @@ class PsetChanges {
     }
 
     /* The reply to a call; none: it comes later. */
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const BecomeDynamic &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const EnterJob &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const AwaitAccept &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const HasEntered &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const GetChange &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const AcceptChange &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const DeclineChange &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const QueryLeaving &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const AddHints &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const BecomeDynamic &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const EnterJob &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const AwaitAccept &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const HasEntered &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const GetChange &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const AcceptChange &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const DeclineChange &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const QueryLeaving &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const AddHints &call);
 
     /* A change waits for a process that queries. */
     bool is_on_offer() const;
-    /* Notified to this process and accepted by it, for the set `bound`: the name of the delta, or "": the change is not
-     * of this set. */
+    /* Notified to this process and accepted by it, for the set `bound`: the name of the delta, or
+     * "": the change is not of this set. */
     std::string accept_for(const Process &process, const std::string &bound);
 
-    /* The adaptation under way begins, as a change through process sets; has this action; has ended. */
+    /* The adaptation under way begins, as a change through process sets; has this action; has
+     * ended. */
     void begin();
     void perform(AdaptAction action);
     void end();
@@ -107,9 +119,11 @@ class PsetChanges {
     AdaptationControl &control_;
     SizeRequestControl &requests_;
     Hooks hooks_;
-    bool stay_notified_ = false;        /* some process has been notified that no change removes it */
+    /* some process has been notified that no change removes it */
+    bool stay_notified_ = false;
     uint32_t offer_ = 0;        /* tag of the offer on the boards; 0: none */
-    /* By uid: changes that have ended before the notified process has decided, if another one was announced since. */
+    /* By uid: changes that have ended before the notified process has decided, if another one was
+     * announced since. */
     std::map<uint32_t, NotifiedChange> late_;
     uint32_t last_tag_ = 0;
 };

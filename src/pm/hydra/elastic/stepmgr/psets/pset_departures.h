@@ -1,6 +1,6 @@
 /*
- * Processes that have ended outside of a removal leave the world, in a job that changes through process sets.  All at
- * once, as in a large job they end one after the other.  SL1.
+ * Processes that have ended outside of a removal leave the world, in a job that changes through
+ * process sets.  All at once, as in a large job they end one after the other.  SL1.
  */
 
 #ifndef ELASTIC_PSET_DEPARTURES_H_INCLUDED

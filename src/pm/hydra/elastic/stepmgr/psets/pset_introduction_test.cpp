@@ -1,4 +1,5 @@
-/* Joining processes and those that receive their addresses: rendezvous, business cards, queries (SI8, SA1). */
+/* Joining processes and those that receive their addresses: rendezvous, business cards, queries
+ * (SI8, SA1). */
 
 #include "stepmgr/psets/pset_change_fixture.h"
 
@@ -25,7 +26,8 @@ TEST_F(SetChangeTest, SI8_a_process_with_all_business_cards_has_one_rendezvous)
     call(2, RendezvousMembers{"tag", "two", list({2, 0}), true});
     EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes());
     call(0, RendezvousMembers{"another", "", list({0, 2}), true});
-    EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes()) << "and need no further rendezvous";
+    EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes())
+        << "and need no further rendezvous";
     call(1, RendezvousMembers{"tag", "", list({0, 1})});
     EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it has never sent its address";
 }
@@ -198,7 +200,8 @@ TEST_F(SetChangeTest, SA1_a_query_of_a_new_set_is_answered_when_it_is_known)
     EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN}) << "at once: nothing can be on its way";
 }
 
-/* The teller does not wait for an answer when it accepts an addition, and may have notified others. */
+/* The teller does not wait for an answer when it accepts an addition, and may have notified
+ * others. */
 TEST_F(SetChangeTest, SA1_a_query_of_joining_processes_shows_that_they_are_accepted)
 {
     const std::string delta = "mpix://rc/1";

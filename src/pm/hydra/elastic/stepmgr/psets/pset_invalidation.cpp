@@ -29,14 +29,16 @@ void PsetInvalidation::disconnected(const Agent &agent)
 {
     for (auto pending_from = pending_from_.begin(); pending_from != pending_from_.end();) {
         pending_from->second.erase(agent);
-        pending_from = pending_from->second.empty() ? pending_from_.erase(pending_from) : std::next(pending_from);
+        pending_from = pending_from->second.empty() ? pending_from_.erase(pending_from)
+                                                    : std::next(pending_from);
     }
 }
 
 std::vector<SetReply> PsetInvalidation::take_answers()
 {
     std::vector<SetReply> replies;
-    while (!answers_.empty() && (pending_from_.empty() || answers_.front().latest < pending_from_.begin()->first)) {
+    while (!answers_.empty() &&
+           (pending_from_.empty() || answers_.front().latest < pending_from_.begin()->first)) {
         replies.push_back(std::move(answers_.front().reply));
         answers_.pop_front();
     }

@@ -1,10 +1,12 @@
 /*
- * Invalidation of cached replies about process sets (SA1).  Processes cache a reply until a number on their board
- * changes.  When a reply no longer holds, the proxies of processes that may cache it change that number and confirm it;
- * replies that are made after that wait for all confirmations.  So no process reads an old reply from its cache after
- * another process has sent it a message about the new state.
+ * Invalidation of cached replies about process sets (SA1).  Processes cache a reply until a number
+ * on their board changes.  When a reply no longer holds, the proxies of processes that may cache it
+ * change that number and confirm it; replies that are made after that wait for all confirmations.
+ * So no process reads an old reply from its cache after another process has sent it a message about
+ * the new state.
  *
- * Owned by ProcessSets (process_sets.h); no effects.  A disconnected proxy has no processes that cache anything.
+ * Owned by ProcessSets (process_sets.h); no effects.  A disconnected proxy has no processes that
+ * cache anything.
  */
 
 #ifndef ELASTIC_PSET_INVALIDATION_H_INCLUDED
@@ -30,7 +32,8 @@ class PsetInvalidation {
     bool confirmed(const Agent &agent, uint64_t number);
     void disconnected(const Agent &agent);
     /* Proxies that have not confirmed the first number that is pending. */
-    std::set<Agent> owing() const { return pending_from_.empty() ? std::set<Agent>{} : pending_from_.begin()->second; }
+    std::set<Agent> owing() const { return pending_from_.empty() ? std::set<Agent>{}
+                                    : pending_from_.begin()->second; }
 
     /* Adds a reply; takes those that may be sent, in the order in which they were added. */
     void add(SetReply reply) { answers_.push_back({last_, std::move(reply)}); }
@@ -43,7 +46,8 @@ class PsetInvalidation {
     };
 
     uint64_t last_ = 0;
-    std::map<uint64_t, std::set<Agent>> pending_from_;  /* by number: proxies that have not confirmed it; never empty */
+    /* by number: proxies that have not confirmed it; never empty */
+    std::map<uint64_t, std::set<Agent>> pending_from_;
     std::deque<Held> answers_;  /* as many as there are calls that wait */
 };
 

@@ -41,7 +41,9 @@ bool PsetMeshes::join(const SetMembers &members)
             present[mesh->second]++;
         return true;
     });
-    if (!std::ranges::all_of(present, [&](const auto &mesh) { return sizes_.at(mesh.first) == mesh.second; }))
+    if (!std::ranges::all_of(present, [&](const auto &mesh) {
+            return sizes_.at(mesh.first) == mesh.second;
+        }))
         return false;
     for (const auto &[mesh, size] : present)
         sizes_.erase(mesh);

@@ -1,8 +1,8 @@
 /*
- * Full meshes.  In a full mesh each process has the addresses of all others, and knows that they have its own.  Such
- * processes make communicators without a rendezvous.  A process is in one full mesh at most.  Meshes merge when all of
- * their members have had a rendezvous, and shrink by ends of processes only, so that a reply about a mesh holds for
- * ever.  SI8.
+ * Full meshes.  In a full mesh each process has the addresses of all others, and knows that they
+ * have its own.  Such processes make communicators without a rendezvous.  A process is in one full
+ * mesh at most.  Meshes merge when all of their members have had a rendezvous, and shrink by ends
+ * of processes only, so that a reply about a mesh holds for ever.  SI8.
  *
  * Owned by PsetRendezvous; no effects.  It knows living processes only.
  */
@@ -22,8 +22,8 @@ class PsetMeshes {
   public:
     /* Whether one mesh has all of these members. */
     bool hold(const SetMembers &members) const;
-    /* These have had a rendezvous, or were introduced.  Returns whether they are one full mesh from now on: not if one
-     * of them is in a mesh with another process. */
+    /* These have had a rendezvous, or were introduced.  Returns whether they are one full mesh from
+     * now on: not if one of them is in a mesh with another process. */
     bool join(const SetMembers &members);
     void disconnected(uint32_t uid);
 

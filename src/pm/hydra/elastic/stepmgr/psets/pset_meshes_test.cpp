@@ -58,9 +58,10 @@ TEST(PsetMeshes, AProcessThatLeftIsInNone)
     EXPECT_FALSE(meshes.hold(list({0, 2})));
 }
 
-/* Processes, each with several threads, make communicators of groups of them: whoever is in a full mesh with all others
- * does so without a rendezvous, while others of the same group request one, or wait there already.  Some begin with an
- * introduction to all others, each of which has to decide before the new one sends to it.  Answers take any time. */
+/* Processes, each with several threads, make communicators of groups of them: whoever is in a full
+ * mesh with all others does so without a rendezvous, while others of the same group request one, or
+ * wait there already.  Some begin with an introduction to all others, each of which has to decide
+ * before the new one sends to it.  Answers take any time. */
 class Simulation {
   public:
     explicit Simulation(unsigned seed) : random_(seed), seed_(seed) {}

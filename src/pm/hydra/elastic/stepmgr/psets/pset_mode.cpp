@@ -10,12 +10,16 @@ namespace elastic {
 /* SW1 */
 std::string PsetMode::refusal() const
 {
-    bool some_adapt = std::ranges::any_of(
-        state_.world.members(), [](const Process *process) { return process->init == InitMode::ADAPTIVE; });
-    bool windows = state_.mode == InitMode::ADAPTIVE || (state_.mode != InitMode::SETS && some_adapt);
-    return windows ? SetAnswer::error(PMI_SET_WINDOWS, "the program has called MPI_Init_adapt, so that its processes "
-                                                       "change in windows, not through process sets")
-                   : "";
+    bool some_adapt = std::ranges::any_of(state_.world.members(), [](const Process *process) {
+        return process->init == InitMode::ADAPTIVE;
+    });
+    bool windows =
+        state_.mode == InitMode::ADAPTIVE || (state_.mode != InitMode::SETS && some_adapt);
+    return windows
+               ? SetAnswer::error(PMI_SET_WINDOWS,
+                                  "the program has called MPI_Init_adapt, so that its processes "
+                                  "change in windows, not through process sets")
+               : "";
 }
 
 std::string PsetMode::ensure()

@@ -1,5 +1,6 @@
 /*
- * Whether the job changes through process sets, and how it comes to do so: once, for all of its life.  SW1, SW3.
+ * Whether the job changes through process sets, and how it comes to do so: once, for all of its
+ * life.  SW1, SW3.
  */
 
 #ifndef ELASTIC_PSET_MODE_H_INCLUDED
@@ -15,7 +16,8 @@ namespace elastic {
 
 class PsetMode {
   public:
-    PsetMode(StepState &state, ProcessSets &psets, AdaptationControl &control, SizeRequestControl &requests)
+    PsetMode(StepState &state, ProcessSets &psets, AdaptationControl &control,
+             SizeRequestControl &requests)
         : state_(state), psets_(psets), control_(control), requests_(requests)
     {
     }

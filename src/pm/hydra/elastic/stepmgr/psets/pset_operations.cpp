@@ -19,8 +19,9 @@ std::string reply_of(const Sets::OpenOp &op, const std::string &why_not = "")
     return answer.text(why_not).bytes();
 }
 
-/* The processes of the program wait for the reply.  A manager that can grant it does so at once; the step manager does
- * not wait for another one: a process that queries the open operation finds a later offer. */
+/* The processes of the program wait for the reply.  A manager that can grant it does so at once;
+ * the step manager does not wait for another one: a process that queries the open operation finds a
+ * later offer. */
 constexpr uint64_t MANAGER_ANSWERS_MS = 2000;
 
 bool adds(pmi_set_op op)
@@ -35,9 +36,10 @@ bool is_resource_op(pmi_set_op op)
 
 }  // namespace
 
-/* ---- calls of processes ------------------------------------------------------------------------------------ */
+/* ---- calls of processes ---------------------------------------------------------------------- */
 
-void PsetOperations::on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call)
+void PsetOperations::on_change_call(Process &process, const SetCaller &caller,
+                                    const ChangeCall &call)
 {
     auto answer_known = [&](const auto &known) -> std::optional<std::string> {
         if constexpr (requires { this->answer(process, caller, known); })
@@ -51,12 +53,14 @@ void PsetOperations::on_change_call(Process &process, const SetCaller &caller, c
         psets_.send_replies({{caller, std::move(*reply)}});
 }
 
-std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &caller, const QueryArrival &call)
+std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &caller,
+                                                  const QueryArrival &call)
 {
     return psets_.query_arrival(caller, call);
 }
 
-std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &caller, const RequestOp &call)
+std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &caller,
+                                                  const RequestOp &call)
 {
     if (std::string error = mode_.refusal(); !error.empty())
         return error;
@@ -67,7 +71,8 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &ca
         return error;
     mode_.ensure();
     if (open_ || state_.ending)
-        return reply_of({}, state_.ending ? "the job ends" : "another process waits for the answer to its request");
+        return reply_of({}, state_.ending ? "the job ends"
+                                          : "another process waits for the answer to its request");
     if (std::string why = why_not_removed(call); !why.empty())
         return reply_of({}, why);
     open_.emplace();
@@ -80,7 +85,8 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &ca
     return std::nullopt;        /* consider() goes on with it */
 }
 
-std::optional<std::string> PsetOperations::answer(Process &process, const SetCaller &caller, const QueryOp &call)
+std::optional<std::string> PsetOperations::answer(Process &process, const SetCaller &caller,
+                                                  const QueryOp &call)
 {
     if (std::string error = mode_.ensure(); !error.empty())
         return error;
@@ -106,21 +112,26 @@ std::string PsetOperations::open_op(const Process &process, const std::string &b
     return open ? reply_of(*open) : reply_of({});
 }
 
-std::string PsetOperations::result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta)
+std::string PsetOperations::result_of(uint32_t uid, pmi_set_op op, const std::string &bound,
+                                      const std::string &delta)
 {
-    return sets_.combine(uid, op == PMI_SET_OP_GROW ? PMI_SET_OP_UNION : PMI_SET_OP_DIFFERENCE, bound, delta);
+    return sets_.combine(uid, op == PMI_SET_OP_GROW ? PMI_SET_OP_UNION : PMI_SET_OP_DIFFERENCE,
+                         bound, delta);
 }
 
-/* ---- the open request -------------------------------------------------------------------------------------- */
+/* ---- the open request ------------------------------------------------------------------------ */
 
 /* Checked before anything is requested for it: members that run leave. */
 std::string PsetOperations::why_not_removed(const RequestOp &call)
 {
     std::string error;
     auto bound = sets_.resolve_operand({call.bound, {}}, error);
-    auto runs = [&](const Process *process) { return bound->contains(process->uid) && !process->ended; };
+    auto runs = [&](const Process *process) {
+        return bound->contains(process->uid) && !process->ended;
+    };
     auto running = bound ? std::ranges::count_if(state_.world.members(), runs) : 0;
-    if (adds(call.op) || call.op == PMI_SET_OP_MALLEABLE || call.remove <= static_cast<uint64_t>(running))
+    if (adds(call.op) || call.op == PMI_SET_OP_MALLEABLE ||
+        call.remove <= static_cast<uint64_t>(running))
         return "";
     return "the set has " + std::to_string(running) + " processes that run, fewer than the " +
            std::to_string(call.remove) + " that are to leave";
@@ -137,8 +148,8 @@ std::string PsetOperations::why_out_of_range(const std::vector<int> &sizes)
         return "mpiexec was started without --adapt-range";
     for (int size : sizes) {
         if (size < range->min || size > range->max)
-            return std::to_string(size) + " processes are outside of --adapt-range " + std::to_string(range->min) +
-                   ":" + std::to_string(range->max);
+            return std::to_string(size) + " processes are outside of --adapt-range " +
+                   std::to_string(range->min) + ":" + std::to_string(range->max);
     }
     return "";
 }
@@ -156,8 +167,9 @@ void PsetOperations::end(const Sets::OpenOp &op, const std::string &why_not)
 void PsetOperations::give_up(const std::string &why)
 {
     const PsetRequest &request = *open_;
-    bool was_added = request.added && (request.removing || (state_.last_end.request == request.request &&
-                                                            state_.last_end.state == AdaptState::COMMITTED));
+    bool was_added =
+        request.added && (request.removing || (state_.last_end.request == request.request &&
+                                               state_.last_end.state == AdaptState::COMMITTED));
     Sets::OpenOp done;
     if (was_added && !state_.ending) {
         done = {PMI_SET_OP_REPLACE, replaced(request.caller.uid, request, "")};
@@ -198,7 +210,8 @@ void PsetOperations::consider()
         accept_offer();
 }
 
-/* No change or size request is open for it: it begins, goes on after the addition of a REPLACE, or has failed. */
+/* No change or size request is open for it: it begins, goes on after the addition of a REPLACE, or
+ * has failed. */
 void PsetOperations::begin()
 {
     const LastEnd &last = state_.last_end;
@@ -220,7 +233,8 @@ void PsetOperations::begin()
 void PsetOperations::start()
 {
     const RequestOp &call = open_->call;
-    int size = state_.world.size(), add = static_cast<int>(call.add), remove = static_cast<int>(call.remove);
+    int size = state_.world.size(), add = static_cast<int>(call.add),
+        remove = static_cast<int>(call.remove);
     std::vector<int> sizes = {open_->removing ? size - remove : size + add};
     if (!open_->removing)
         sizes.push_back(size + add - remove);
@@ -235,8 +249,8 @@ void PsetOperations::start()
     open_->request = *delivered;
 }
 
-/* The manager may grant a part of the request, but not of a REPLACE.  The rate of requests is bounded as that of size
- * requests. */
+/* The manager may grant a part of the request, but not of a REPLACE.  The rate of requests is
+ * bounded as that of size requests. */
 void PsetOperations::request_size()
 {
     const PsetRequest &request = *open_;
@@ -259,8 +273,8 @@ void PsetOperations::request_size()
         give_up("the program waits in MPIX_Comm_modify");
 }
 
-/* The offered change is the result if its direction is the requested one; else the program has to accept or decline the
- * offer first. */
+/* The offered change is the result if its direction is the requested one; else the program has to
+ * accept or decline the offer first. */
 void PsetOperations::accept_offer()
 {
     PsetRequest &request = *open_;
@@ -274,10 +288,12 @@ void PsetOperations::accept_offer()
                                      : request.request == state_.adaptation->request;
     bool fits = op == PMI_SET_OP_REPLACE ? is_its_own : adds(op) == offer_adds;
     const Process *requester = state_.world.find_member(request.caller.uid);
-    std::string delta = fits && requester ? changes_.accept_for(*requester, request.call.bound) : "";
+    std::string delta =
+        fits && requester ? changes_.accept_for(*requester, request.call.bound) : "";
     if (delta.empty())
-        return give_up(fits ? "the change that is offered is not of this set"
-                                    : "another change is offered, which is to be accepted or declined before");
+        return give_up(
+            fits ? "the change that is offered is not of this set"
+                 : "another change is offered, which is to be accepted or declined before");
     if (op == PMI_SET_OP_REPLACE && offer_adds) {
         request.request = state_.adaptation->request;
         request.added = delta;
@@ -294,12 +310,14 @@ void PsetOperations::accept_offer()
 }
 
 /* Removed, added, new: "" for none. */
-std::vector<std::string> PsetOperations::replaced(uint32_t uid, const PsetRequest &request, const std::string &removed)
+std::vector<std::string> PsetOperations::replaced(uint32_t uid, const PsetRequest &request,
+                                                  const std::string &removed)
 {
     std::string added = request.added.value_or(""), whole = request.call.bound;
     if (!added.empty())
         whole = result_of(uid, PMI_SET_OP_GROW, whole, added);
-    return {removed, added, removed.empty() ? whole : result_of(uid, PMI_SET_OP_SHRINK, whole, removed)};
+    return {removed, added,
+            removed.empty() ? whole : result_of(uid, PMI_SET_OP_SHRINK, whole, removed)};
 }
 
 void PsetOperations::process_ended(const Process &process)

@@ -1,12 +1,12 @@
 /*
- * Operations on process sets that add or remove processes, as a program requests them (psetop of libmpidynres 2), and
- * the query for the open operation.  The process that requests such a change is notified of it and accepts it in one
- * step: it waits for the result.
+ * Operations on process sets that add or remove processes, as a program requests them (psetop of
+ * libmpidynres 2), and the query for the open operation.  The process that requests such a change
+ * is notified of it and accepts it in one step: it waits for the result.
  *
- * One request is open at a time.  Without a resource manager it becomes an adaptation within --adapt-range.  With one
- * it becomes a size request, and the next change in the same direction is its result.  REPLACE is an addition, and a
- * removal when its processes have joined: two requests.  The reply to an impossible request names no operation.
- * SC5, SC6.
+ * One request is open at a time.  Without a resource manager it becomes an adaptation within
+ * --adapt-range.  With one it becomes a size request, and the next change in the same direction is
+ * its result.  REPLACE is an addition, and a removal when its processes have joined: two requests.
+ * The reply to an impossible request names no operation.  SC5, SC6.
  */
 
 #ifndef ELASTIC_PSET_OPERATIONS_H_INCLUDED
@@ -42,7 +42,8 @@ class PsetOperations {
 
     /* A call on a change, of this class or of PsetChanges. */
     void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
-    /* A request is open; its size request has ended; the process that has made it may have ended. */
+    /* A request is open; its size request has ended; the process that has made it may have
+     * ended. */
     bool is_open() const { return open_.has_value(); }
     void size_request_ended(SizeRequestEnd end, const std::string &reason);
     void process_ended(const Process &process);
@@ -50,19 +51,25 @@ class PsetOperations {
     void consider();
 
   private:
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const RequestOp &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const QueryOp &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const CloseOp &call);
-    std::optional<std::string> answer(Process &process, const SetCaller &caller, const QueryArrival &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const RequestOp &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const QueryOp &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const CloseOp &call);
+    std::optional<std::string> answer(Process &process, const SetCaller &caller,
+                                      const QueryArrival &call);
     std::string open_op(const Process &process, const std::string &bound);
-    std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta);
+    std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound,
+                          const std::string &delta);
     std::string why_not_removed(const RequestOp &call);
     std::string why_out_of_range(const std::vector<int> &sizes);
     void begin();
     void start();
     void request_size();
     void accept_offer();
-    std::vector<std::string> replaced(uint32_t uid, const PsetRequest &request, const std::string &removed);
+    std::vector<std::string> replaced(uint32_t uid, const PsetRequest &request,
+                                      const std::string &removed);
     void end(const Sets::OpenOp &op, const std::string &why_not = "");
     void give_up(const std::string &why);
     void drop(const PsetRequest &request, const char *why);

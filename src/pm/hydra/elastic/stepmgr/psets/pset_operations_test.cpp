@@ -292,7 +292,8 @@ TEST_F(ManagedSetRequestTest, SC6_repeated_queries_do_not_occupy_the_manager)
         refuse(i);
     send_request(0, PMI_SET_OP_GROW, 2, 0);
     EXPECT_EQ(done(0), "0") << "at once";
-    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at(REQUEST_NUMBER), RequestRate::AT_ONCE) << "no query";
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at(REQUEST_NUMBER), RequestRate::AT_ONCE)
+        << "no query";
     mpiexec.time(mpiexec.now_ms + RequestRate::EVERY_MS);
     refuse(RequestRate::AT_ONCE + 1);
 }

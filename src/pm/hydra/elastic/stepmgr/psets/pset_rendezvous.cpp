@@ -38,7 +38,8 @@ std::string bcs_of(const SetMembers &members, const PsetBcTable &bcs)
 
 }  // namespace
 
-std::optional<std::string> PsetRendezvous::come(const SetCaller &caller, const RendezvousMembers &call,
+std::optional<std::string> PsetRendezvous::come(const SetCaller &caller,
+                                                const RendezvousMembers &call,
                                                 const PsetBcTable &bcs, const Answer &instead)
 {
     if (!instead && meshes_.hold(call.members))
@@ -62,7 +63,8 @@ std::optional<std::string> PsetRendezvous::come(const SetCaller &caller, const R
     else if (rendezvous.all_know && meshes_.join(rendezvous.members))
         end_needless(bcs);
     else
-        end(entry, rendezvous.all_know ? SetAnswer().number(0).number(0).bytes() : bcs_of(rendezvous.members, bcs));
+        end(entry, rendezvous.all_know ? SetAnswer().number(0).number(0).bytes()
+                                       : bcs_of(rendezvous.members, bcs));
     return std::nullopt;        /* the caller is among those who have waited */
 }
 
@@ -74,19 +76,22 @@ bool PsetRendezvous::introduce(const SetMembers &members, const PsetBcTable &bcs
     return joined;
 }
 
-/* Ends each rendezvous whose members are one full mesh now: others of them may be notified that they need not come.  A
- * process that was introduced may lack business cards, and comes once more. */
+/* Ends each rendezvous whose members are one full mesh now: others of them may be notified that
+ * they need not come.  A process that was introduced may lack business cards, and comes once
+ * more. */
 void PsetRendezvous::end_needless(const PsetBcTable &bcs)
 {
     for (auto next = rendezvous_.begin(); next != rendezvous_.end();) {
         if (next->second.wants_bcs && meshes_.hold(next->second.members))
-            next = end(next, next->second.all_know ? needless() : bcs_of(next->second.members, bcs));
+            next =
+                end(next, next->second.all_know ? needless() : bcs_of(next->second.members, bcs));
         else
             ++next;
     }
 }
 
-PsetRendezvous::Meetings::iterator PsetRendezvous::end(Meetings::iterator rendezvous, const std::string &answer)
+PsetRendezvous::Meetings::iterator PsetRendezvous::end(Meetings::iterator rendezvous,
+                                                       const std::string &answer)
 {
     for (const auto &[uid, guest] : rendezvous->second.guests)
         replies_.push_back({guest, answer});
@@ -95,8 +100,9 @@ PsetRendezvous::Meetings::iterator PsetRendezvous::end(Meetings::iterator rendez
 
 bool PsetRendezvous::wait_for_any(const Uids &uids) const
 {
-    return std::ranges::any_of(rendezvous_,
-                               [&](const auto &rendezvous) { return rendezvous.second.members.any_of(uids); });
+    return std::ranges::any_of(rendezvous_, [&](const auto &rendezvous) {
+        return rendezvous.second.members.any_of(uids);
+    });
 }
 
 void PsetRendezvous::without(uint32_t uid)
@@ -105,7 +111,8 @@ void PsetRendezvous::without(uint32_t uid)
     for (auto next = rendezvous_.begin(); next != rendezvous_.end();) {
         next->second.guests.erase(uid);
         if (next->second.members.contains(uid))
-            next = end(next, SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(uid) + " has ended"));
+            next = end(next, SetAnswer::error(PMI_SET_MEMBER_ENDED,
+                                              "process " + std::to_string(uid) + " has ended"));
         else
             ++next;
     }

@@ -1,11 +1,12 @@
 /*
- * Rendezvous.  Each member of a list of processes reports whether it has the business cards of all others.  When the
- * last one has come, and all have them, all are notified; else all get the business cards, and come once more.  So
- * processes that were started apart get to know each other, and none waits for a process that has ended.  Members of
- * a full mesh know each other for good: a member that comes all the same gets its reply at once.  SI8.
+ * Rendezvous.  Each member of a list of processes reports whether it has the business cards of all
+ * others.  When the last one has come, and all have them, all are notified; else all get the
+ * business cards, and come once more.  So processes that were started apart get to know each other,
+ * and none waits for a process that has ended.  Members of a full mesh know each other for good: a
+ * member that comes all the same gets its reply at once.  SI8.
  *
- * Owned by Sets, which knows the processes that have ended.  Members and a tag identify a rendezvous; after its end
- * another one with the same members and tag may follow.
+ * Owned by Sets, which knows the processes that have ended.  Members and a tag identify a
+ * rendezvous; after its end another one with the same members and tag may follow.
  */
 
 #ifndef ELASTIC_PSET_RENDEZVOUS_H_INCLUDED
@@ -33,12 +34,13 @@ class PsetRendezvous {
     /* Reply to all, instead of the business cards, when the last one has come. */
     using Answer = std::function<std::string()>;
 
-    /* The caller, a member, has come; no member has ended, and each has given its business card.  Nothing: the caller
-     * waits. */
-    std::optional<std::string> come(const SetCaller &caller, const RendezvousMembers &call, const PsetBcTable &bcs,
-                                    const Answer &answer = {});
+    /* The caller, a member, has come; no member has ended, and each has given its business card.
+     * Nothing: the caller waits. */
+    std::optional<std::string> come(const SetCaller &caller, const RendezvousMembers &call,
+                                    const PsetBcTable &bcs, const Answer &answer = {});
     /* The members are one process, or are in one full mesh. */
-    bool know_each_other(const SetMembers &members) const { return members.size() == 1 || meshes_.hold(members); }
+    bool know_each_other(const SetMembers &members) const { return members.size() == 1 ||
+                                                            meshes_.hold(members); }
     /* These know each other without a rendezvous.  Returns whether they are one full mesh now. */
     bool introduce(const SetMembers &members, const PsetBcTable &bcs);
     /* Whether a process waits in a rendezvous with one of these. */

@@ -9,7 +9,7 @@
 
 namespace elastic {
 
-/* ---- the step protocol ------------------------------------------------------------------------------------ */
+/* ---- the step protocol ----------------------------------------------------------------------- */
 
 namespace {
 
@@ -40,7 +40,8 @@ const char *name_of(pmi_set_state state)
 
 }  // namespace
 
-/* Bounded, as a program may make sets as fast as it likes: clients that follow need other events, too. */
+/* Bounded, as a program may make sets as fast as it likes: clients that follow need other events,
+ * too. */
 void ProcessSets::log_changes()
 {
     for (const Sets::Change &change : sets_.take_changes()) {
@@ -78,10 +79,11 @@ std::string ProcessSets::answer_psets(const Json &id, const PsetsRequest &reques
                          {"size", view.size},
                          {"state", name_of(view.state)},
                          {"uids", format_members(*view.members, PSET_RUNS_MAX)}});
-    return write_answer(id, {{"serial", sets_.serial()}, {"psets", psets}, {"more", more}, {"looks", lookups_}});
+    return write_answer(
+        id, {{"serial", sets_.serial()}, {"psets", psets}, {"more", more}, {"looks", lookups_}});
 }
 
-/* ---- answers to processes --------------------------------------------------------------------------------- */
+/* ---- answers to processes -------------------------------------------------------------------- */
 
 /* Before an answer that contradicts than a process may cache. */
 void ProcessSets::invalidate()
@@ -94,7 +96,8 @@ void ProcessSets::invalidate()
     if (agents.empty())
         return;
     uint64_t number = invalidation_.begin(agents);
-    state_.post(agents, STEP_INVALIDATE, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+    state_.post(agents, STEP_INVALIDATE, 0,
+                {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
 void ProcessSets::on_invalidated(const Agent &agent, uint64_t number)
@@ -112,7 +115,8 @@ void ProcessSets::send_replies(const std::vector<Sets::Reply> &replies)
         std::set<Agent> to;
         for (uint64_t agent : order.agents)
             to.insert(agent_of(agent));
-        state_.post(to, STEP_BCAST, 0, {reinterpret_cast<const char *>(&order.order), sizeof order.order});
+        state_.post(to, STEP_BCAST, 0,
+                    {reinterpret_cast<const char *>(&order.order), sizeof order.order});
     }
     for (const Sets::Reply &reply : replies)
         invalidation_.add(reply);

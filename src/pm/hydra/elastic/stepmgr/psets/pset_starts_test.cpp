@@ -1,7 +1,7 @@
 /*
- * SR1, SA1: who has begun to use MPI, at random.  Messages of each proxy come in order, those of different ones as
- * they like.  A caller does not get "starting" if all had begun before it queried, which it may have been
- * notified by a message; nor "running" while one has not begun.
+ * SR1, SA1: who has begun to use MPI, at random.  Messages of each proxy come in order, those of
+ * different ones as they like.  A caller does not get "starting" if all had begun before it
+ * queried, which it may have been notified by a message; nor "running" while one has not begun.
  */
 
 #include <gtest/gtest.h>

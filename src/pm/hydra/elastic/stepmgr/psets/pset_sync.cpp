@@ -13,7 +13,8 @@ uint64_t SetSync::begin(std::set<Agent> agents)
 
 SetSync::Calls SetSync::without(const Agent &agent)
 {
-    return requested_.erase(agent) > 0 && requested_.empty() ? std::exchange(waiting_, {}) : Calls();
+    return requested_.erase(agent) > 0 && requested_.empty() ? std::exchange(waiting_, {})
+                                                             : Calls();
 }
 
 std::optional<SetSync::Calls> SetSync::answered(const Agent &agent, uint64_t number)

@@ -1,8 +1,9 @@
 /*
- * Queries whose reply depends on messages that are still on their way, because proxies send in no common order (SA1):
- * messages about sets that a process has made by itself, and about processes that have begun to use MPI.  Such a query
- * waits until the proxies in question have passed on all messages that they had when they were queried.  Queries that
- * come meanwhile wait for the next round.
+ * Queries whose reply depends on messages that are still on their way, because proxies send in no
+ * common order (SA1): messages about sets that a process has made by itself, and about processes
+ * that have begun to use MPI.  Such a query waits until the proxies in question have passed on all
+ * messages that they had when they were queried.  Queries that come meanwhile wait for the next
+ * round.
  *
  * Owned by ProcessSets (process_sets.h); no effects.
  */
@@ -37,7 +38,8 @@ class SetSync {
     uint64_t begin(std::set<Agent> agents);
     /* No proxy need be queried: takes the queries that wait for the next round. */
     Calls take_next() { return std::exchange(next_, {}); }
-    /* The queries of this round, if the reply was the last one.  Nothing: the reply is of no round. */
+    /* The queries of this round, if the reply was the last one.  Nothing: the reply is of no
+     * round. */
     std::optional<Calls> answered(const Agent &agent, uint64_t number);
     /* The same for a proxy that will not reply. */
     Calls disconnected(const Agent &agent);

@@ -50,7 +50,7 @@ bool is_user_set_name(const std::string &name)
            !is_library_name(name);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 Sets::Set *Sets::find(const std::string &name)
 {
@@ -105,10 +105,10 @@ SetMembers Sets::running() const
     return SetMembers::of_runs(runs).value_or(SetMembers());
 }
 
-/* SO9: nobody can be in a call on a set all of whose members have disconnected.  It may still be an operand (SO4), so
- * that those remain that were seen to have come to that last.  How many sets may be added before the next check
- * follows the number of those that are left, so that the checks cost each set that is made a few steps, however many
- * there are. */
+/* SO9: nobody can be in a call on a set all of whose members have disconnected.  It may still be an
+ * operand (SO4), so that those remain that were seen to have come to that last.  How many sets may
+ * be added before the next check follows the number of those that are left, so that the checks cost
+ * each set that is made a few steps, however many there are. */
 void Sets::drop_disconnected(size_t keep)
 {
     std::vector<Set *> disconnected;
@@ -188,7 +188,8 @@ void Sets::erase(const std::string &name, const char *why)
     serial_++;
 }
 
-/* Nobody can query together with its processes any more; those who have queried and wait are answered yet. */
+/* Nobody can query together with its processes any more; those who have queried and wait are
+ * answered yet. */
 void Sets::drop_lookups(const Set &set)
 {
     std::string who = std::to_string(set.id);
@@ -201,7 +202,7 @@ void Sets::drop_lookups(const Set &set)
     }
 }
 
-/* ---- changes ----------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 void Sets::propose(uint32_t first_uid, uint32_t count)
 {
@@ -273,7 +274,7 @@ pmi_set_state Sets::state_of(const SetMembers &members) const
                                        : PMI_SET_RUNNING;
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* The members of the operands, or the error.  `all`: capacity for mpix://ALL. */
 std::string Sets::resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members)
@@ -366,7 +367,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
     return made.bytes();
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes,
                                     std::span<const uint32_t> neighbours)
@@ -375,7 +376,8 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes,
     auto call = parse_set_call(bytes);
     if (!call)
         return {
-            {caller, SetAnswer::wrong("the call is malformed, or a name in it has more than 254 characters")}};
+            {caller, SetAnswer::wrong(
+                         "the call is malformed, or a name in it has more than 254 characters")}};
     bool may_end_waiting = std::holds_alternative<PutData>(*call) ||
                            std::holds_alternative<MoveSet>(*call) ||
                            std::holds_alternative<FreeSet>(*call);

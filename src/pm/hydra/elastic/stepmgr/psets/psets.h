@@ -1,7 +1,7 @@
 /*
  * The process sets of a job: made, named, freed and written to here only, so that all that happens
- * to them has one order.  Calls of processes in, answers out; no time, no other effects.  The reply to a process is
- * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
+ * to them has one order.  Calls of processes in, answers out; no time, no other effects.  The reply
+ * to a process is what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
  *
  *   psets.cpp          the table, changes, sets that operations make, calls
  *   psets_lookup.cpp   lookups, sets that a process makes by itself, names
@@ -32,7 +32,8 @@
 
 namespace elastic {
 
-/* Of a name that a user gives: 1 to 254 printable characters without blank, scheme://rest, not the library's. */
+/* Of a name that a user gives: 1 to 254 printable characters without blank, scheme://rest, not the
+ * library's. */
 bool is_user_set_name(const std::string &name);
 
 class Sets {
@@ -68,11 +69,12 @@ class Sets {
     void grow(uint32_t next_uid) { next_uid_ = next_uid; }
     /* A set of the launch (--pset).  False: the name is in use. */
     bool add(const std::string &name, const SetMembers &members);
-    /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones remain. */
+    /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones
+     * remain. */
     void add_world(uint32_t epoch, SetMembers members);
 
-    /* Processes of an addition: they are not accepted yet; the one that was notified of them, UINT32_MAX: nobody;
-     * they may start; this one has. */
+    /* Processes of an addition: they are not accepted yet; the one that was notified of them,
+     * UINT32_MAX: nobody; they may start; this one has. */
     void propose(uint32_t first_uid, uint32_t count);
     void notify(uint32_t uid) { notified_ = uid; }
     void start_proposed();
@@ -81,11 +83,12 @@ class Sets {
     void run(uint32_t uid) { starting_.erase(uid); }
     /* Of the launch, and has not begun to use MPI: until it runs. */
     void start(uint32_t uid) { starting_.insert(uid); }
-    /* Whether the reply shows if processes of the launch have started, or those of an addition were accepted. */
+    /* Whether the reply shows if processes of the launch have started, or those of an addition were
+     * accepted. */
     bool reports_starts(Bytes call);
     bool may_report_accept(Bytes call);
-    /* The delta of the change with this tag; "": there is no capacity.  It cannot be freed before its change
-     * is over. */
+    /* The delta of the change with this tag; "": there is no capacity.  It cannot be freed before
+     * its change is over. */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
     /* It is accepted: who frees it now need not wait until it is over, when it is freed. */
     void delta_accepted() { delta_state_ = DeltaState::ACCEPTED; }
@@ -94,8 +97,8 @@ class Sets {
     std::vector<Reply> free_delta();
     /* The answer if there is no capacity for one more set. */
     std::string full_error() const;
-    /* Operations that change the world (pset_operations.h): open from their end until they are closed by the name of
-     * the set that they were bound to, or of a set that they made. */
+    /* Operations that change the world (pset_operations.h): open from their end until they are
+     * closed by the name of the set that they were bound to, or of a set that they made. */
     struct OpenOp {
         pmi_set_op op = {};
         std::vector<std::string> names;
@@ -103,44 +106,52 @@ class Sets {
     void open_op(const std::string &bound, OpenOp op);
     const OpenOp *find_open_op(const std::string &bound);
     std::optional<std::string> close_op(const std::string &name);
-    /* Union or difference of the two for the process with this uid; "": it is empty, or there is no capacity. */
+    /* Union or difference of the two for the process with this uid; "": it is empty, or there is no
+     * capacity. */
     std::string combine(uint32_t uid, pmi_set_op op, const std::string &first,
                         const std::string &second);
-    /* All members of the operand query, and all get the answer that is made when the last one has. */
+    /* All members of the operand query, and all get the answer that is made when the last one
+     * has. */
     std::vector<Reply> gather(const Caller &caller, const QueryOp &call,
                               const PsetRendezvous::Answer &answer);
 
-    /* Writes what is reported of the set of this name, which there is, to a process that may cache it. */
+    /* Writes what is reported of the set of this name, which there is, to a process that may cache
+     * it. */
     void lookup(const Caller &caller, const std::string &name, SetAnswer &answer);
-    /* The same of those that hold the caller and were made with this delta or later, at most so many. */
+    /* The same of those that hold the caller and were made with this delta or later, at most so
+     * many. */
     void lookup_since(const Caller &caller, const std::string &delta, size_t most,
                       SetAnswer &answer);
-    /* The latest running set that holds this process and is not this one; "": there is none among the last few. */
+    /* The latest running set that holds this process and is not this one; "": there is none among
+     * the last few. */
     std::string find_latest(uint32_t uid, const std::string &but) const;
-    /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0: there is no
-     * capacity.  It is the only one, until that ends. */
+    /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0:
+     * there is no capacity.  It is the only one, until that ends. */
     uint32_t grant(uint32_t uid);
     void end_grant();
-    /* Whether what is queried may be about sets that another process has made so, which are not known here. */
+    /* Whether what is queried may be about sets that another process has made so, which are not
+     * known here. */
     bool may_be_about_granted(const Caller &caller, Bytes call) const;
     void set_bc(uint32_t uid, const std::string &bc) { bcs_.give(uid, bc); }
-    /* u32 n, n * (u32 uid, text business card) of those that the caller has not received.  Whose they are. */
+    /* u32 n, n * (u32 uid, text business card) of those that the caller has not received.  Whose
+     * they are. */
     std::vector<uint32_t> append_bcs(const Caller &caller, const SetMembers &members,
                                      SetAnswer &answer);
     /* Not too many, and each has the address of each. */
     bool know_each_other(const SetMembers &members) const;
-    /* These get to know each other without a rendezvous.  Whether they do, and what is answered to those that wait in
-     * one of them. */
+    /* These get to know each other without a rendezvous.  Whether they do, and what is answered to
+     * those that wait in one of them. */
     bool introduce(const SetMembers &members, std::vector<Reply> &replies);
 
     /* The members of the operand; nothing: `error` has the reason. */
     std::optional<SetMembers> resolve_operand(const SetOperand &operand, std::string &error);
 
-    /* The reply to this call, unless it waits, and replies to calls that waited for it.  `neighbours`: the other
-     * processes of the caller's proxy. */
+    /* The reply to this call, unless it waits, and replies to calls that waited for it.
+     * `neighbours`: the other processes of the caller's proxy. */
     std::vector<Reply> call(const Caller &caller, Bytes call,
                             std::span<const uint32_t> neighbours = {});
-    /* This living process was given an answer to another one's call, in which these business cards are sent. */
+    /* This living process was given an answer to another one's call, in which these business cards
+     * are sent. */
     void mark_bcs_known(uint32_t uid, const SetMembers &bcs) { bcs_.notified(uid, bcs); }
     /* A process has ended; replies to processes that waited. */
     std::vector<Reply> ended(uint32_t uid);
@@ -151,11 +162,12 @@ class Sets {
     /* Whether ends of processes matter to anybody. */
     bool used() const { return serial_ > 0 || !bcasts_.empty() || ends_are_counted_; }
 
-    /* The caller may cache something that is not about a set; nobody may any more what was sent until now. */
+    /* The caller may cache something that is not about a set; nobody may any more what was sent
+     * until now. */
     void may_cache(const Caller &caller) { caching_.insert(caller.agent); }
     void outdate_all() { outdated_ = outdated_ || !caching_.empty(); }
-    /* Proxies of processes that may cache replies about sets which do not hold any more, since the last time.  Replies
-     * that contradict these are made by the same call or a later one. */
+    /* Proxies of processes that may cache replies about sets which do not hold any more, since the
+     * last time.  Replies that contradict these are made by the same call or a later one. */
     std::set<uint64_t> take_outdated();
 
     /* A set, for lists. */
@@ -208,7 +220,8 @@ class Sets {
         std::vector<Caller> waiting;
         std::optional<std::string> answer;
     };
-    /* A reply about a set: how long it holds, and the processes whose business cards it contains. */
+    /* A reply about a set: how long it holds, and the processes whose business cards it
+     * contains. */
     struct Written {
         pmi_set_lasts lasts;
         std::vector<uint32_t> bcs;

@@ -11,7 +11,7 @@ namespace elastic {
 
 using namespace psets_errors;
 
-/* ---- data -------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 std::optional<std::string> Sets::answer(const Caller &, const PutData &call)
 {
@@ -123,7 +123,7 @@ void Sets::lookup_again(std::vector<Reply> &replies)
     }
 }
 
-/* ---- broadcasts -------------------------------------------------------------------------------------------- */
+/* ---- broadcasts ------------------------------------------------------------------------------ */
 
 std::optional<std::string> Sets::answer(const Caller &caller, const JoinBcast &call)
 {
@@ -165,9 +165,10 @@ std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
     return views;
 }
 
-/* ---- rendezvous ---------------------------------------------------------------------------------------------- */
+/* ---- rendezvous ------------------------------------------------------------------------------ */
 
-/* Nobody can come to a rendezvous whose change is not accepted: who could accept it does not wait for that. */
+/* Nobody can come to a rendezvous whose change is not accepted: who could accept it does not wait
+ * for that. */
 std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMembers &call)
 {
     if (!is_of_job(call.members))
@@ -259,7 +260,7 @@ bool Sets::may_report_accept(Bytes call)
     return !proposed_.empty() && mentions(call, proposed_);
 }
 
-/* ---- operations that change who is there ------------------------------------------------------------------- */
+/* ---- operations that change who is there ----------------------------------------------------- */
 
 void Sets::open_op(const std::string &bound, OpenOp op)
 {

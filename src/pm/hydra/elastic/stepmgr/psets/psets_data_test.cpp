@@ -5,7 +5,7 @@
 namespace elastic {
 namespace {
 
-/* ---- data ---------------------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 TEST_F(SetsTest, SD1_the_last_writer_of_a_key_wins)
 {
@@ -169,7 +169,7 @@ TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
     EXPECT_EQ(get(0, "app://a", "app://a", {"more", "x"}, false), "x=1") << "nothing changed";
 }
 
-/* ---- what a process may send ------------------------------------------------------------------------------------ */
+/* ---- what a process may send ----------------------------------------------------------------- */
 
 TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
 {

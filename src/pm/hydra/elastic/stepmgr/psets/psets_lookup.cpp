@@ -17,8 +17,8 @@ constexpr size_t LOOKUPS_MAX = 4;       /* in the answer to a call that makes se
 
 }  // namespace
 
-/* All of a state that only an end can change.  The start of a set, and its run after that, are reported to no other
- * process.  The set of running processes changes without an end. */
+/* All of a state that only an end can change.  The start of a set, and its run after that, are
+ * reported to no other process.  The set of running processes changes without an end. */
 pmi_set_lasts Sets::how_lasting(const Set &set) const
 {
     pmi_set_state state = state_of(set.members);
@@ -54,8 +54,8 @@ std::optional<std::string> Sets::answer(const Caller &caller, const LookupSet &c
     return answer.bytes();
 }
 
-/* A process that may cache what it has received may as well be notified it by somebody who caches it: all of its proxy,
- * but for those who need business cards that are not in the answer. */
+/* A process that may cache what it has received may as well be notified it by somebody who caches
+ * it: all of its proxy, but for those who need business cards that are not in the answer. */
 void Sets::share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const
 {
     const std::set<uint32_t> bcs(shared.bcs.begin(), shared.bcs.end());
@@ -132,7 +132,7 @@ std::string Sets::find_latest(uint32_t uid, const std::string &but) const
     return "";
 }
 
-/* ---- sets that a process makes by itself ------------------------------------------------------------------- */
+/* ---- sets that a process makes by itself ----------------------------------------------------- */
 
 uint32_t Sets::grant(uint32_t uid)
 {
@@ -258,7 +258,8 @@ std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
     if (set->id == open_delta_ && delta_state_ == DeltaState::FREED)
         return unknown(call.name);
     if (set->id == open_delta_ && delta_state_ == DeltaState::OFFERED)
-        return SetAnswer::wrong(call.name + " belongs to a change that is under way, and not accepted yet");
+        return SetAnswer::wrong(call.name +
+                                " belongs to a change that is under way, and not accepted yet");
     if (set->id == open_delta_)
         delta_state_ = DeltaState::FREED;
     else

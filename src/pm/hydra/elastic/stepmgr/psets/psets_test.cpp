@@ -204,7 +204,8 @@ TEST_F(SetsTest, SO9_a_full_table_removes_sets_without_processes)
     EXPECT_EQ(lookup("mpix://op/0.1").name, "");
 }
 
-/* Each change makes the set of its process and a new main set; the process ends, and the program frees the main set. */
+/* Each change makes the set of its process and a new main set; the process ends, and the program
+ * frees the main set. */
 TEST_F(SetsTest, SO9_the_latest_sets_without_processes_remain)
 {
     std::string first = from_list(0, {0, 1}, "app://first"), main = from_list(0, {0, 1});
@@ -230,7 +231,8 @@ TEST_F(SetsTest, SO9_the_latest_sets_without_processes_remain)
     EXPECT_EQ(lookup(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
 }
 
-/* An old set whose process has just ended is retained instead of newer ones whose processes have ended before. */
+/* An old set whose process has just ended is retained instead of newer ones whose processes have
+ * ended before. */
 TEST_F(SetsTest, SO9_the_time_of_departure_counts)
 {
     use({.disconnected = 10});

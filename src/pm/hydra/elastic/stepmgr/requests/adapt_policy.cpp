@@ -38,22 +38,26 @@ Error not_a(std::string_view text, const char *what)
 
 /* libmpidynres' default deviation: as many processes as there are, by sqrt(2 / pi), by 4. */
 Policy::Policy(Kind kind, Range range, uint64_t seed)
-    : kind_(kind), range_(range), state_(seed), deviation_(range.max * std::sqrt(std::numbers::pi / 2) / 4)
+    : kind_(kind), range_(range), state_(seed),
+      deviation_(range.max * std::sqrt(std::numbers::pi / 2) / 4)
 {
 }
 
 Result<Policy> Policy::parse(std::string_view text, Range range, uint64_t seed)
 {
     if (range.min < 1 || range.max < range.min)
-        return Error{"--adapt-policy needs --adapt-range MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};
+        return Error{
+            "--adapt-policy needs --adapt-range MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};
     if (text == "increase-decrease")
         return Policy(Kind::INCREASE_DECREASE, range, seed);
     if (text == "random")
         return Policy(Kind::RANDOM, range, seed);
     if (text.starts_with("random:"))
         return parse_random(text.substr(7), range, seed);
-    return Error{"adaptation policy '" + std::string(text.substr(0, 60)) +
-                 "' is not known: give increase-decrease or random[:SEED[:DEVIATION[:PROBABILITY]]]"};
+    return Error{
+        "adaptation policy '" + std::string(text.substr(0, 60)) +
+        "' is not known: give increase-decrease or "
+                  "random[:SEED[:DEVIATION[:PROBABILITY]]]"};
 }
 
 Result<Policy> Policy::parse_random(std::string_view text, Range range, uint64_t seed)
@@ -66,7 +70,8 @@ Result<Policy> Policy::parse_random(std::string_view text, Range range, uint64_t
     part = next_part(text, more);
     double deviation = 0, probability = 0;
     if (part && !(reads(*part, deviation) && policy.set_deviation(deviation)))
-        return not_a(*part, "a deviation: give a number of processes greater than 0, as in random:7:2.5");
+        return not_a(*part,
+                     "a deviation: give a number of processes greater than 0, as in random:7:2.5");
     part = next_part(text, more);
     if (part && !(reads(*part, probability) && policy.set_probability(probability)))
         return not_a(*part, "a probability: give a number from 0 to 1, as in random:7:2.5:0.3");
@@ -115,7 +120,8 @@ int Policy::size_request(int present)
     return kind_ == Kind::RANDOM ? next_random(present) : next_stair(present);
 }
 
-/* The next size that the program can use: in the direction of the size request, else the other way. */
+/* The next size that the program can use: in the direction of the size request, else the other
+ * way. */
 std::optional<int> Policy::usable(int present, int size_request, const ProgramSizes &rule) const
 {
     int away = size_request > present ? 1 : -1;

@@ -1,9 +1,11 @@
 /*
  * --adapt-policy: sizes without end, within --adapt-range.
  *   increase-decrease   one more each time up to the maximum, then one fewer down to the minimum
- *   random[:SEED[:DEVIATION[:PROBABILITY]]]     normally distributed differences, clamped to the range, never zero;
+ *   random[:SEED[:DEVIATION[:PROBABILITY]]]     normally distributed differences, clamped to the
+ *                                               range, never zero;
  *                       each offer is made with this probability (default 1)
- * The two managers of libmpidynres (SM1).  Pure and reproducible: the same seed gives the same sizes on every machine.
+ * The two managers of libmpidynres (SM1).  Pure and reproducible: the same seed gives the same
+ * sizes on every machine.
  */
 
 #ifndef ELASTIC_POLICY_H_INCLUDED
@@ -26,11 +28,12 @@ class Policy {
     /* Whether no offer is made this time; queried once before each. */
     bool skips();
 
-    /* The size to offer to a world of `present` processes; nothing when the range holds it alone, of those
-     * that the program can use. */
+    /* The size to offer to a world of `present` processes; nothing when the range holds it alone,
+     * of those that the program can use. */
     std::optional<int> next_size(int present, const ProgramSizes *rule = nullptr);
 
-    /* Sizes from now on; how sizes are drawn at random.  False: not of this policy, or not a value that it can have. */
+    /* Sizes from now on; how sizes are drawn at random.  False: not of this policy, or not a value
+     * that it can have. */
     void limit(Range range) { range_ = range; }
     bool set_deviation(double deviation);
     bool set_probability(double probability);

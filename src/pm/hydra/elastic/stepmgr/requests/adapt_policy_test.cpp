@@ -57,7 +57,8 @@ TEST(PolicyTest, random_differences_are_normal)
         return static_cast<double>(n) / total;
     };
     EXPECT_NEAR(inside("random:7:1000", {1, 3001}, 1501, 1000), 0.683, 0.03);
-    EXPECT_NEAR(inside("random:7", {1, 4000}, 2000, 1253.3), 0.683, 0.03) << "SM1: 4000 * sqrt(pi / 2) / 4";
+    EXPECT_NEAR(inside("random:7", {1, 4000}, 2000, 1253.3), 0.683, 0.03)
+        << "SM1: 4000 * sqrt(pi / 2) / 4";
     EXPECT_EQ(walk("random:7:0.01", {1, 3}, 2, 4).size(), 4u) << "a difference of zero is none";
 }
 
@@ -105,8 +106,9 @@ TEST(PolicyTest, only_sizes_that_the_program_can_use)
 
 TEST(PolicyTest, bad_texts)
 {
-    for (const char *bad : {"", "grow", "random:", "random:x", "random:-1", "random:1 ", "Random", "random:1:",
-                            "random:1:0", "random:1:-2", "random:1:x", "random:1:nan", "random:1:inf", "random:1:2:",
+    for (const char *bad : {"", "grow", "random:", "random:x", "random:-1", "random:1 ", "Random",
+                            "random:1:", "random:1:0", "random:1:-2", "random:1:x", "random:1:nan",
+                            "random:1:inf", "random:1:2:",
                             "random:1:2:1.5", "random:1:2:-0.1", "random:1:2:nan", "random:1:2:1:",
                             "random:1:2:1:3", "random::2"})
         EXPECT_FALSE(Policy::parse(bad, {1, 4}, 0)) << bad;

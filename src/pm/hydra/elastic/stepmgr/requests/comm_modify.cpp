@@ -1,9 +1,11 @@
 /*
- * See size_requests.h: MPIX_Comm_modify, an adaptation that all processes of the world wait for.  DM1-DM6.
+ * See size_requests.h: MPIX_Comm_modify, an adaptation that all processes of the world wait for.
+ * DM1-DM6.
  *
- * It is a size request of rank 0 for one size.  Every process agrees by its call, so that no probes are needed, and a
- * rigid program can use it.  The addresses of a rigid program are not known before: each process sends its own with its
- * first call.  Without a resource manager and without --adapt-range, each size is granted that mpiexec can start.
+ * It is a size request of rank 0 for one size.  Every process agrees by its call, so that no probes
+ * are needed, and a rigid program can use it.  The addresses of a rigid program are not known
+ * before: each process sends its own with its first call.  Without a resource manager and without
+ * --adapt-range, each size is granted that mpiexec can start.
  */
 
 #include <algorithm>
@@ -21,11 +23,11 @@ void SizeRequests::on_modify(const Process &process, const SizeRequestReport &re
     size_request.holders.push_back({process.uid, report.number, process.agent()});
     size_request.rank = process.world_rank;
     if (state_.mode == InitMode::SETS)
-        return send_end(size_request.holders, SizeRequestEnd::REFUSED, "the job changes through process sets",
-                        PMI_ADAPT_REQUEST_SETS);
+        return send_end(size_request.holders, SizeRequestEnd::REFUSED,
+                        "the job changes through process sets", PMI_ADAPT_REQUEST_SETS);
     if (state_.adaptation && !before_agreement(state_.adaptation->state))
-        return send_end(size_request.holders, SizeRequestEnd::REFUSED, "another adaptation is agreed on",
-                        PMI_ADAPT_REQUEST_AGAIN);
+        return send_end(size_request.holders, SizeRequestEnd::REFUSED,
+                        "another adaptation is agreed on", PMI_ADAPT_REQUEST_AGAIN);
     if (state_.adaptation)      /* it is not agreed on */
         control_.raise(AdaptEvent::WITHDRAW, "modify");
     submit(size_request);
@@ -54,12 +56,15 @@ void SizeRequests::consider_modify()
 std::optional<ProtocolError> SizeRequests::check_modify(const Json &id, int size) const
 {
     if (state_.adaptation || !all_take_part())
-        return ProtocolError{id, ErrorCode::BUSY, "the program is about to change its size: try again in a moment"};
+        return ProtocolError{id, ErrorCode::BUSY,
+                             "the program is about to change its size: try again in a moment"};
     const SizeRequest &open = *queue_.open();
     if (size != open.wanted.size)
         return ProtocolError{id, ErrorCode::BUSY,
-                             "the program waits in MPIX_Comm_modify for " + std::to_string(open.wanted.size) +
-                                 " processes: give it these, or refuse size request " + std::to_string(open.number)};
+                             "the program waits in MPIX_Comm_modify for " +
+                             std::to_string(open.wanted.size) +
+                                 " processes: give it these, or refuse size request " +
+                                 std::to_string(open.number)};
     return std::nullopt;
 }
 

@@ -1,4 +1,5 @@
-/* MPIX_Comm_modify, as mpiexec deals with it: in rigid and in adaptive programs, alone and for a resource manager. */
+/* MPIX_Comm_modify, as mpiexec deals with it: in rigid and in adaptive programs, alone and for a
+ * resource manager. */
 
 #include <gtest/gtest.h>
 
@@ -23,7 +24,8 @@ class StepModifyTest : public testing::Test {
     static int proxy_of(uint32_t rank) { return rank == 2 ? 1 : 0; }
     void call(int group, int proxy, uint32_t rank)
     {
-        mpiexec.report(group, proxy, REPORT_INIT, 0, write_init({rank, REPORT_MODE_MODIFY, 0, "addr"}));
+        mpiexec.report(group, proxy, REPORT_INIT, 0,
+                       write_init({rank, REPORT_MODE_MODIFY, 0, "addr"}));
     }
     void all_call()
     {
@@ -129,7 +131,8 @@ TEST_F(StepModifyTest, a_created_process_that_dies_changes_nothing)
         ASSERT_EQ(fresh.create(), "");
         fresh.start_group(0, {"a"});
         fresh.report(0, 0, REPORT_INIT, 0, write_init({0, REPORT_MODE_MODIFY, 0, "addr"}));
-        fresh.report(0, 0, REPORT_SIZE_REQUEST, 0, write_size_request({0, 1, 2, 2, 2, 0, "", true}));
+        fresh.report(0, 0, REPORT_SIZE_REQUEST, 0,
+                     write_size_request({0, 1, 2, 2, 2, 0, "", true}));
         fresh.start_group(1, {"a"});
         if (state > 0)
             fresh.report(1, 0, REPORT_INIT, 0, write_init({0, REPORT_MODE_MODIFY, 0, "addr"}));

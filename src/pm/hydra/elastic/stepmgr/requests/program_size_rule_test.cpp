@@ -1,4 +1,5 @@
-/* Sizes that the program can use, and messages that it did not receive, as mpiexec deals with them. */
+/* Sizes that the program can use, and messages that it did not receive, as mpiexec deals with
+ * them. */
 
 #include <gtest/gtest.h>
 
@@ -117,7 +118,7 @@ TEST_F(StepSizesTest, a_rule_can_be_replaced_and_rubbish_is_none)
     EXPECT_TRUE(resize(5).at("ok"));
 }
 
-/* ---- messages that nobody received ------------------------------------------------------------------ */
+/* ---- messages that nobody received ----------------------------------------------------------- */
 
 TEST_F(StepSizesTest, unreceived_messages_are_reported_at_the_end_of_the_adaptation)
 {

@@ -5,7 +5,8 @@
 namespace elastic {
 
 /* Why a request cannot be accepted now, whatever it wants. */
-std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id, const ResizeRequest &resize) const
+std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id,
+                                                          const ResizeRequest &resize) const
 {
     if (state_.ending || state_.over)
         return ProtocolError{id, ErrorCode::ENDED, "the job is ending: its size stays as it is"};
@@ -23,16 +24,17 @@ std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id, const 
         return ProtocolError{
             id, ErrorCode::BUSY,
             "the step is adapting from " + std::to_string(state_.adaptation->old_size) + " to " +
-                std::to_string(state_.adaptation->change.new_size) + " processes already (request " +
-                std::to_string(state_.adaptation->request) + ", " + to_string(state_.adaptation->state) +
+                std::to_string(state_.adaptation->change.new_size) +
+                " processes already (request " + std::to_string(state_.adaptation->request) + ", " +
+                to_string(state_.adaptation->state) +
                 "): try again when that has ended, or cancel it"};
     if (state_.world.size() == 0)
         return ProtocolError{id, ErrorCode::BUSY,
                              "the processes are not started yet: try again in a moment"};
     if (resize.if_epoch && *resize.if_epoch != state_.epoch)
         return ProtocolError{id, ErrorCode::STALE,
-                             "the last committed epoch is " + std::to_string(state_.epoch) + ", not " +
-                                 std::to_string(*resize.if_epoch) +
+                             "the last committed epoch is " + std::to_string(state_.epoch) +
+                                 ", not " + std::to_string(*resize.if_epoch) +
                                  ": query the status and decide again"};
     if (resize.deadline_ms != 0 && resize.deadline_ms <= state_.unix_now_ms())
         return ProtocolError{id, ErrorCode::FIELD, "'deadline_ms' has passed already"};
@@ -69,13 +71,15 @@ std::string ResizeRequests::answer_resize(int client, const Json &id, const Resi
 
 void ResizeRequests::client_disconnected(int client)
 {
-    if (state_.adaptation && state_.adaptation->waiter && state_.adaptation->waiter->client == client)
+    if (state_.adaptation && state_.adaptation->waiter &&
+        state_.adaptation->waiter->client == client)
         state_.adaptation->waiter.reset();
 }
 
 std::string ResizeRequests::answer_cancel(const Json &id, const CancelRequest &cancel)
 {
-    bool named = state_.adaptation && (!cancel.request || *cancel.request == state_.adaptation->request);
+    bool named =
+        state_.adaptation && (!cancel.request || *cancel.request == state_.adaptation->request);
     if (!named)
         return write_error({id, ErrorCode::NOTHING,
                             cancel.request ? "request " + std::to_string(*cancel.request) +

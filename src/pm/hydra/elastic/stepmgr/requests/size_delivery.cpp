@@ -1,15 +1,16 @@
 /*
- * See size_requests.h: the way of all size requests to the adaptation under way, those of the schedule or policy, and
- * the rule of the program for sizes that it can use (MPIX_Adapt_sizes).
+ * See size_requests.h: the way of all size requests to the adaptation under way, those of the
+ * schedule or policy, and the rule of the program for sizes that it can use (MPIX_Adapt_sizes).
  */
 
 #include "stepmgr/requests/size_requests.h"
 
 namespace elastic {
 
-/* ---- the way to the adaptation ------------------------------------------------------------------------- */
+/* ---- the way to the adaptation --------------------------------------------------------------- */
 
-/* --adapt-range without a policy is for clients and MPIX_Comm_modify; other origins choose a size in it. */
+/* --adapt-range without a policy is for clients and MPIX_Comm_modify; other origins choose a size
+ * in it. */
 std::variant<Change, SizeRefusal> SizeRequests::check(const SizeRequest &request) const
 {
     using Cause = SizeRefusal::Cause;
@@ -22,8 +23,9 @@ std::variant<Change, SizeRefusal> SizeRequests::check(const SizeRequest &request
     const auto &range = source_.requests_range();
     bool is_limited = request.origin == Origin::CLIENT || request.origin == Origin::MODIFY;
     if (is_limited && range && !range->holds(size))
-        return SizeRefusal{Cause::RANGE, "mpiexec was started with --adapt-range " + std::to_string(range->min) + ":" +
-                                             std::to_string(range->max) + ": request a size in that range"};
+        return SizeRefusal{Cause::RANGE,
+                           "mpiexec was started with --adapt-range " + std::to_string(range->min) +
+                               ":" + std::to_string(range->max) + ": request a size in that range"};
     if (std::string why = hooks_.why_no_capacity(size); !why.empty())
         return SizeRefusal{Cause::CAPACITY, why};
     return change.value();
@@ -54,7 +56,7 @@ std::optional<uint64_t> SizeRequests::deliver_for_operation(int size)
     return change ? std::optional(deliver(request, *change).request) : std::nullopt;
 }
 
-/* ---- the schedule or policy ------------------------------------------------------------------------- */
+/* ---- the schedule or policy ------------------------------------------------------------------ */
 
 /* As many as are due: one that is skipped, or withdrawn at once, is followed by the next one. */
 void SizeRequests::consider_source()
@@ -100,10 +102,13 @@ void SizeRequests::report_policy_stops()
 void SizeRequests::job_over(const std::string &rigid_because)
 {
     if (state_.mode == InitMode::UNKNOWN && source_.any())
-        state_.notify_user("no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
-                           "queried changes through process sets");
+        state_.notify_user(
+            "no adaptation was offered: the program ended without MPI_Init_adapt, and without "
+            "having "
+            "queried changes through process sets");
     else if (state_.mode == InitMode::RIGID && source_.any())
-        state_.notify_user("the adaptation " + std::string(source_.is_schedule() ? "schedule" : "policy") +
+        state_.notify_user("the adaptation " +
+                           std::string(source_.is_schedule() ? "schedule" : "policy") +
                            " was not used: " + rigid_because);
     else if (state_.adapts() && !state_.broken)
         report_never_offered();
@@ -121,7 +126,7 @@ void SizeRequests::report_never_offered()
                        " never offered: the program ended before");
 }
 
-/* ---- the rule of the program ------------------------------------------------------------------------- */
+/* ---- the rule of the program ----------------------------------------------------------------- */
 
 /* From now on; what is under way and not agreed on is withdrawn. */
 void SizeRequests::on_sizes(const SizesReport &report)
@@ -140,8 +145,10 @@ void SizeRequests::on_sizes(const SizesReport &report)
     std::string why = rule_->refusal(state_.adaptation->change.new_size);
     bool late = !before_agreement(state_.adaptation->state);
     if (late || state_.adaptation->origin != Origin::CLIENT)
-        state_.notify_user(state_.adaptation->label +
-                           (late ? " is carried out all the same, it has been agreed on: " : " is skipped: ") + why);
+        state_.notify_user(
+            state_.adaptation->label +
+            (late ? " is carried out all the same, it has been agreed on: " : " is skipped: ") +
+            why);
     if (!late)
         control_.raise(AdaptEvent::WITHDRAW, why);
 }

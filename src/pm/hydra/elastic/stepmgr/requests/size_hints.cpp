@@ -1,7 +1,8 @@
 /*
- * See size_requests.h: sizes that a program prefers (MPIX_Session_add_scheduling_hints).  The sizes limit
- * --adapt-range.  A size that the job does not have becomes a size request, as do all hints if there is a resource
- * manager, which gets the unknown keys, too.  Wrong hints are ignored, and are no error.  SR10, SC2.
+ * See size_requests.h: sizes that a program prefers (MPIX_Session_add_scheduling_hints).  The sizes
+ * limit --adapt-range.  A size that the job does not have becomes a size request, as do all hints
+ * if there is a resource manager, which gets the unknown keys, too.  Wrong hints are ignored, and
+ * are no error.  SR10, SC2.
  */
 
 #include "stepmgr/requests/size_requests.h"
@@ -28,7 +29,8 @@ class Hints {
   public:
     explicit Hints(const SetData &given) : given_(given) {}
 
-    /* A number of processes, by its name or the one that others have given it; 0: it is not there, or none. */
+    /* A number of processes, by its name or the one that others have given it; 0: it is not there,
+     * or none. */
     int size(const char *key, const char *mpidynres_key)
     {
         for (const char *name : {key, mpidynres_key}) {
@@ -82,7 +84,8 @@ std::string SizeRequests::add_hints(uint32_t uid, const SetData &given)
     sizes.max = sizes.max == 0 ? INT32_MAX : sizes.max;
     std::string reason = hints.text("mpix_reason");
     if (sizes.min > sizes.max || (!state_.managed && !source_.limit(sizes))) {
-        hints.unfollow({"mpix_size_min", "mpi_num_procs_min", "mpix_size_max", "mpi_num_procs_max"});
+        hints.unfollow(
+            {"mpix_size_min", "mpi_num_procs_min", "mpix_size_max", "mpi_num_procs_max"});
         sizes = {1, INT32_MAX};
     }
     if (!state_.managed)
@@ -92,13 +95,16 @@ std::string SizeRequests::add_hints(uint32_t uid, const SetData &given)
         preferred = 0;
     }
     Policy *policy = source_.policy();
-    if (auto deviation = hints.number("manager_std_dev"); deviation && policy && policy->set_deviation(*deviation))
+    if (auto deviation = hints.number("manager_std_dev");
+        deviation && policy && policy->set_deviation(*deviation))
         hints.follow("manager_std_dev");
-    if (auto change = hints.number("manager_change_prob"); change && policy && policy->set_probability(*change))
+    if (auto change = hints.number("manager_change_prob");
+        change && policy && policy->set_probability(*change))
         hints.follow("manager_change_prob");
     if (rate_.allows(state_.now_ms)) {
         Json noted = Json::object();
-        for (auto hint = given.begin(); hint != given.end() && noted.size() < EVENT_KEYS_MAX; ++hint)
+        for (auto hint = given.begin(); hint != given.end() && noted.size() < EVENT_KEYS_MAX;
+             ++hint)
             noted[hint->first] = hint->second.substr(0, EVENT_VALUE_MAX);
         state_.journal.add(state_.now_ms, "hints", {{"uid", uid}, {"hints", noted}});
         request_for_hints(sizes, preferred, reason);

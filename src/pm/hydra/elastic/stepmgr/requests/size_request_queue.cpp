@@ -18,8 +18,8 @@ bool can_join(Origin origin)
 
 bool is_joined_by(const std::optional<SizeRequest> &known, const SizeRequest &request)
 {
-    return known && can_join(request.origin) && known->origin != Origin::MODIFY && !known->withdrawing &&
-           known->is_same(request);
+    return known && can_join(request.origin) && known->origin != Origin::MODIFY &&
+           !known->withdrawing && known->is_same(request);
 }
 
 }  // namespace

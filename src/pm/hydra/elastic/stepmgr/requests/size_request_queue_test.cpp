@@ -29,9 +29,11 @@ TEST(SizeRequestQueueTest, labels_and_names)
     SizeRequest entry = request(Origin::SCHEDULE, 4);
     entry.entry = 3;
     EXPECT_EQ(entry.label(), "schedule entry 3");
-    const std::map<Origin, std::string> names = {{Origin::MODIFY, "program"},    {Origin::CLIENT, "client"},
-                                                 {Origin::PROGRAM, "wish"},      {Origin::OPERATION, "wish"},
-                                                 {Origin::HINTS, "wish"},        {Origin::SCHEDULE, "schedule"},
+    const std::map<Origin, std::string> names =
+        {{Origin::MODIFY, "program"},    {Origin::CLIENT, "client"}, {Origin::PROGRAM, "wish"},
+                                                 {Origin::OPERATION, "wish"},
+                                                 {Origin::HINTS, "wish"},
+                                                 {Origin::SCHEDULE, "schedule"},
                                                  {Origin::POLICY, "policy"}};
     for (const auto &[origin, name] : names)
         EXPECT_EQ(to_string(origin), name) << request(origin, 2).label();
@@ -46,7 +48,8 @@ TEST(SizeRequestQueueTest, the_first_one_opens)
         SizeRequestQueue queue;
         EXPECT_EQ(queue.open(), nullptr);
         EXPECT_EQ(queue.turn_of(request(origin, 4), false), Turn::OPENS);
-        EXPECT_EQ(queue.turn_of(request(origin, 4), true), Turn::OPENS) << "the agreement is for somebody else";
+        EXPECT_EQ(queue.turn_of(request(origin, 4), true), Turn::OPENS)
+            << "the agreement is for somebody else";
         queue.open(request(origin, 4), 7);
         ASSERT_NE(queue.open(), nullptr);
         EXPECT_EQ(queue.open()->number, 7u);
@@ -71,8 +74,12 @@ TEST(SizeRequestQueueTest, every_order_of_origins)
             queue.open(request(first, 4), 1);
             bool is_refused = refused.contains({first, second});
             std::string order = request(first, 4).label() + ", " + request(second, 5).label();
-            EXPECT_EQ(queue.turn_of(request(second, 5), false), is_refused ? Turn::REFUSED : Turn::OPENS) << order;
-            EXPECT_EQ(queue.turn_of(request(second, 5), true), is_refused ? Turn::REFUSED : Turn::WAITS) << order;
+            EXPECT_EQ(queue.turn_of(request(second, 5), false),
+                      is_refused ? Turn::REFUSED : Turn::OPENS)
+                << order;
+            EXPECT_EQ(queue.turn_of(request(second, 5), true),
+                      is_refused ? Turn::REFUSED : Turn::WAITS)
+                << order;
         }
     }
 }
@@ -121,12 +128,14 @@ TEST(SizeRequestQueueTest, a_hint_adds_nothing_and_a_process_more_to_the_same_hi
     queue.take_open();
 
     queue.open(hint, 2);
-    EXPECT_EQ(queue.turn_of(request(Origin::HINTS, 5), false), Turn::OPENS) << "another hint replaces it";
+    EXPECT_EQ(queue.turn_of(request(Origin::HINTS, 5), false), Turn::OPENS)
+        << "another hint replaces it";
     SizeRequest of_process = request(Origin::PROGRAM, 4);
     EXPECT_EQ(queue.turn_of(of_process, false), Turn::JOINS);
     queue.join(*queue.find_same(of_process), of_process);
     EXPECT_EQ(queue.open()->origin, Origin::PROGRAM);
-    EXPECT_EQ(queue.turn_of(request(Origin::HINTS, 5), false), Turn::REFUSED) << "a process wants it now";
+    EXPECT_EQ(queue.turn_of(request(Origin::HINTS, 5), false), Turn::REFUSED)
+        << "a process wants it now";
 }
 
 TEST(SizeRequestQueueTest, a_cancelled_one_is_not_joined)
@@ -151,7 +160,8 @@ TEST(SizeRequestQueueTest, one_waits_at_most)
         ASSERT_TRUE(replaced);
         EXPECT_EQ(replaced->wanted.size, size - 1);
     }
-    EXPECT_EQ(queue.turn_of(request(Origin::PROGRAM, 99, 3), true), Turn::JOINS) << "the waiting one";
+    EXPECT_EQ(queue.turn_of(request(Origin::PROGRAM, 99, 3), true), Turn::JOINS)
+        << "the waiting one";
     EXPECT_EQ(queue.find_same(request(Origin::PROGRAM, 99, 3)), queue.waiting());
 
     EXPECT_EQ(queue.take_open().number, 1u);

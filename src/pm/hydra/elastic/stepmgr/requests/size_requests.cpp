@@ -68,7 +68,8 @@ Json SizeRequests::describe_open() const
 void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
 {
     SizeRequest ended = queue_.take_open();
-    Json fields = {{REQUEST_NUMBER, ended.number}, {"result", to_string(end)}, {"size", state_.world.size()}};
+    Json fields = {{REQUEST_NUMBER, ended.number},
+                   {"result", to_string(end)}, {"size", state_.world.size()}};
     if (end != SizeRequestEnd::GRANTED)
         fields["reason"] = reason;
     if (ended.notified)
@@ -78,24 +79,25 @@ void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
         hooks_.operation_ended(end, reason);
 }
 
-/* ---- reports of processes ----------------------------------------------------------------------------- */
+/* ---- reports of processes -------------------------------------------------------------------- */
 
-/* By what the processes have agreed on, whoever has requested it.  A process that has committed already may request
- * something else before all have. */
+/* By what the processes have agreed on, whoever has requested it.  A process that has committed
+ * already may request something else before all have. */
 bool SizeRequests::is_about_to_be_granted() const
 {
     return queue_.open() && state_.adaptation && !before_agreement(state_.adaptation->state) &&
            queue_.open()->allows(state_.adaptation->change.new_size);
 }
 
-/* One way in for those that may wait.  Hints and operations are counted where they are called, and MPIX_Comm_modify
- * not at all. */
+/* One way in for those that may wait.  Hints and operations are counted where they are called, and
+ * MPIX_Comm_modify not at all. */
 void SizeRequests::submit(const SizeRequest &request)
 {
     using Turn = SizeRequestQueue::Turn;
     Turn turn = queue_.turn_of(request, is_about_to_be_granted());
     if (turn == Turn::REFUSED)
-        return send_end(request.holders, SizeRequestEnd::REFUSED, "the program waits in MPIX_Comm_modify");
+        return send_end(request.holders, SizeRequestEnd::REFUSED,
+                        "the program waits in MPIX_Comm_modify");
     if (turn == Turn::JOINS) {
         SizeRequest &same = *queue_.find_same(request);
         for (const SizeRequestHolder &holder : request.holders)
@@ -118,7 +120,8 @@ void SizeRequests::submit(const SizeRequest &request)
 void SizeRequests::on_size_request(const Process &process, const SizeRequestReport &report)
 {
     if (process.ended)
-        return state_.unexpected("size request of " + state_.describe(process) + ", which has ended");
+        return state_.unexpected("size request of " + state_.describe(process) +
+                                 ", which has ended");
     if (report.modify)
         return on_modify(process, report);
     SizeRequest size_request;
@@ -211,12 +214,13 @@ void SizeRequests::process_left(const Process &process, const std::string &why)
         drop_holder(*open, process.uid, why);
 }
 
-/* ---- what becomes of it ------------------------------------------------------------------------------- */
+/* ---- what becomes of it ---------------------------------------------------------------------- */
 
 /* Whether the adaptation under way is made for it. */
 bool SizeRequests::has_adaptation() const
 {
-    return queue_.open() && state_.adaptation && queue_.open()->request == state_.adaptation->request;
+    return queue_.open() && state_.adaptation &&
+           queue_.open()->request == state_.adaptation->request;
 }
 
 void SizeRequests::consider()
@@ -307,7 +311,8 @@ void SizeRequests::open_after(const Adaptation &adaptation)
     end(withdrawn ? SizeRequestEnd::WITHDRAWN : SizeRequestEnd::REFUSED, adaptation.end_reason);
 }
 
-/* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may still grant it. */
+/* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may
+ * still grant it. */
 std::optional<int64_t> SizeRequests::void_ms() const
 {
     const SizeRequest *open = queue_.open();
@@ -332,13 +337,14 @@ void SizeRequests::check_time()
         end(SizeRequestEnd::REFUSED, LATE);
 }
 
-/* ---- clients ------------------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &refuse)
 {
     if (!find(refuse.request_number))
-        return write_error({id, ErrorCode::NOTHING,
-                            "size request " + std::to_string(refuse.request_number) + " is not open"});
+        return write_error(
+            {id, ErrorCode::NOTHING,
+             "size request " + std::to_string(refuse.request_number) + " is not open"});
     if (has_adaptation())
         return write_error({id, ErrorCode::BUSY,
                             "the step is adapting for this size request: cancel request " +
@@ -347,7 +353,7 @@ std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &ref
     return write_answer(id, {{REQUEST_NUMBER, refuse.request_number}});
 }
 
-/* ---- operations on process sets -------------------------------------------------------------------------- */
+/* ---- operations on process sets -------------------------------------------------------------- */
 
 uint64_t SizeRequests::request_for_operation(SizeRequest size_request)
 {

@@ -1,20 +1,23 @@
 /*
- * Requests for another size of the world, from all origins: the schedule or policy (size_source.h), the program
- * (MPIX_Adapt_request, hints, operations on process sets), MPIX_Comm_modify, and clients (resize_requests.h).  Each is
- * a SizeRequest, and deliver() alone makes an adaptation of it (AdaptationControl).
+ * Requests for another size of the world, from all origins: the schedule or policy (size_source.h),
+ * the program (MPIX_Adapt_request, hints, operations on process sets), MPIX_Comm_modify, and
+ * clients (resize_requests.h).  Each is a SizeRequest, and deliver() alone makes an adaptation of
+ * it (AdaptationControl).
  *
- * Requests of the program enter by submit() and may wait (size_request_queue.h).  Without a resource manager the open
- * one becomes an adaptation as soon as no other one is under way.  With one, the resource manager gets the event
- * "wish", and resizes the step or refuses.  Either way the commit of a size that the size request allows grants it.
- * Its end is an event, and is written to the boards of all processes that have made it.
+ * Requests of the program enter by submit() and may wait (size_request_queue.h).  Without a
+ * resource manager the open one becomes an adaptation as soon as no other one is under way.  With
+ * one, the resource manager gets the event "wish", and resizes the step or refuses.  Either way the
+ * commit of a size that the size request allows grants it.  Its end is an event, and is written to
+ * the boards of all processes that have made it.
  *
  *   size_requests.cpp   size requests of the program, and what becomes of them
  *   comm_modify.cpp     MPIX_Comm_modify
  *   size_hints.cpp      sizes that the program prefers
- *   size_delivery.cpp   the way to the adaptation; the schedule or policy; sizes that the program can use
+ *   size_delivery.cpp   the way to the adaptation; the schedule or policy; sizes that the program
+ *                       can use
  *
- * Invariants: each size request has exactly one end; a schedule or policy has its turn when no adaptation is under way,
- * after the open size request.
+ * Invariants: each size request has exactly one end; a schedule or policy has its turn when no
+ * adaptation is under way, after the open size request.
  */
 
 #ifndef ELASTIC_SIZE_REQUESTS_H_INCLUDED
@@ -61,7 +64,8 @@ class SizeRequests final : public SizeRequestControl {
         std::function<size_t()> slots_held;
         /* Processes that have ended are removed from a world that changes through process sets. */
         std::function<void()> drop_ended;
-        /* An operation on process sets waits for a change; the size request that it has made has ended. */
+        /* An operation on process sets waits for a change; the size request that it has made has
+         * ended. */
         std::function<bool()> operation_waits;
         std::function<void(SizeRequestEnd end, const std::string &reason)> operation_ended;
     };
@@ -79,7 +83,8 @@ class SizeRequests final : public SizeRequestControl {
     /* The answer to hints of the process with this uid. */
     std::string add_hints(uint32_t uid, const SetData &hints) override;
 
-    /* The launch has started; the job can adapt; an adaptation, of whatever origin, has ended; the job is over. */
+    /* The launch has started; the job can adapt; an adaptation, of whatever origin, has ended; the
+     * job is over. */
     void launched() { source_.launched(state_.now_ms); }
     void adaptive() override { source_.adaptive(state_.now_ms); }
     void adaptation_ended(const Adaptation &adaptation);
@@ -104,8 +109,9 @@ class SizeRequests final : public SizeRequestControl {
 
     /* The change that it leads to now, or why it is impossible. */
     std::variant<Change, SizeRefusal> check(const SizeRequest &request) const;
-    /* It has been checked, and no adaptation is under way: the adaptation for it begins, unless processes have still to
-     * initialise.  While processes wait in MPIX_Comm_modify, that of a client is theirs.  It may have ended then. */
+    /* It has been checked, and no adaptation is under way: the adaptation for it begins, unless
+     * processes have still to initialise.  While processes wait in MPIX_Comm_modify, that of a
+     * client is theirs.  It may have ended then. */
     DeliveredRequest deliver(SizeRequest request, const Change &change);
 
     /* For operations on process sets. */
@@ -118,7 +124,8 @@ class SizeRequests final : public SizeRequestControl {
     uint64_t request_for_operation(SizeRequest size_request) override;
     /* The open one, if it has this number. */
     const SizeRequest *find(uint64_t number) const override { return queue_.find(number); }
-    /* The operation waits no more, but the size request may be granted; or nobody wants it any more. */
+    /* The operation waits no more, but the size request may be granted; or nobody wants it any
+     * more. */
     void release(uint64_t number) override;
     void withdraw(const std::string &why) override;
 

@@ -25,7 +25,8 @@ class StepSizeRequestTest : public testing::Test {
     static int proxy_of(uint32_t rank) { return rank == 2 ? 1 : 0; }
     void size_request(const SizeRequestReport &report)
     {
-        mpiexec.report(0, proxy_of(report.rank), REPORT_SIZE_REQUEST, 0, write_size_request(report));
+        mpiexec.report(0, proxy_of(report.rank), REPORT_SIZE_REQUEST, 0,
+                       write_size_request(report));
     }
     void withdraw(uint32_t rank, uint32_t number)
     {
@@ -47,7 +48,8 @@ class StepSizeRequestTest : public testing::Test {
         for (int proxy : {0, 1})
             mpiexec.committed(0, proxy, epoch);
     }
-    /* "granted 0.1 2.4: " of the last STEP_SIZE_REQUEST_ENDED: uid and number of each holder, and the reason. */
+    /* "granted 0.1 2.4: " of the last STEP_SIZE_REQUEST_ENDED: uid and number of each holder, and
+     * the reason. */
     std::string notified() const
     {
         for (auto m = mpiexec.sent.rbegin(); m != mpiexec.sent.rend(); ++m) {
@@ -146,7 +148,8 @@ TEST_F(StepSizeRequestTest, the_same_request_of_several_processes_is_one)
     size_t before = mpiexec.sent.size();
     shrink(1);
     EXPECT_EQ(notified(), "granted 0.5 1.5 2.5: ");
-    EXPECT_NE(mpiexec.sent_text(before).find("size_request_ended:0.0 size_request_ended:0.1"), std::string::npos)
+    EXPECT_NE(mpiexec.sent_text(before).find("size_request_ended:0.0 size_request_ended:0.1"),
+              std::string::npos)
         << "to both daemons: " << mpiexec.sent_text(before);
 }
 
@@ -305,7 +308,8 @@ TEST_F(StepSizeRequestTest, too_many_in_a_short_time_are_refused)
     for (uint32_t number = 1; number <= 100; number++)
         size_request({0, number, static_cast<int>(3 + number), 1, 200, 0, ""});
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), RequestRate::AT_ONCE);
-    EXPECT_EQ(notified(), "refused 0.100: the program has made too many size requests in a short time");
+    EXPECT_EQ(notified(),
+              "refused 0.100: the program has made too many size requests in a short time");
     mpiexec.time(10 * RequestRate::EVERY_MS);
     size_request({0, 101, 4, 4, 4, 0, ""});
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), RequestRate::AT_ONCE + 1);
@@ -339,7 +343,7 @@ TEST_F(StepSizeRequestTest, rubbish_is_counted)
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0);
 }
 
-/* ---- a resource manager ---------------------------------------------------------------------------- */
+/* ---- a resource manager ---------------------------------------------------------------------- */
 
 class ManagedSizeRequestTest : public StepSizeRequestTest {
   protected:

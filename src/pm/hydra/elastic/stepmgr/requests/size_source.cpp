@@ -14,7 +14,8 @@ Result<SizeSource> SizeSource::create(const step_config &config)
     if (config.schedule && config.policy)
         return Error{"--adapt-schedule and --adapt-policy exclude each other: give one of them"};
     if (range_given && config.schedule)
-        return Error{"--adapt-range is for a policy or for requests, not for --adapt-schedule: leave "
+        return Error{"--adapt-range is for a policy or for requests, not for --adapt-schedule: "
+                     "leave "
                      "it out"};
     if (range_given && (config.range_min < 1 || config.range_max < config.range_min))
         return Error{"--adapt-range must be MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};

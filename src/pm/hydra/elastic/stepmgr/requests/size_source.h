@@ -48,13 +48,16 @@ class SizeSource {
 
     /* When the next offer is due, in the past perhaps; nothing if there will be none. */
     std::optional<int64_t> due() const;
-    /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the rule only. */
-    std::optional<SizeRequest> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
+    /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the
+     * rule only. */
+    std::optional<SizeRequest> take(int64_t now_ms, int present,
+                                    const ProgramSizes *rule = nullptr);
 
     /* The one that was taken cannot be made now. */
     void postpone(int64_t now_ms);
 
-    /* The first and the last entry of the schedule that have not been taken, from 1; none: first > last. */
+    /* The first and the last entry of the schedule that have not been taken, from 1; none: first >
+     * last. */
     std::pair<size_t, size_t> left() const { return {next_entry_ + 1, schedule_.size()}; }
 
     /* An adaptation has ended, whoever wanted it.  True when the policy gives up with this one. */

@@ -1,6 +1,7 @@
 /*
- * For tests: the other side of stepmgr.h.  Records every effect, and sends the step manager's events in
- * words that a test reads easily.  Owns the step manager and a clock that only the test moves.
+ * For tests: the other side of stepmgr.h.  Records every effect, and sends the step manager's
+ * events in words that a test reads easily.  Owns the step manager and a clock that only the test
+ * moves.
  */
 
 #ifndef ELASTIC_FAKE_MPIEXEC_H_INCLUDED
@@ -56,8 +57,9 @@ class FakeMpiexec {
     /* Empty, or what is wrong with the options. */
     std::string create()
     {
-        step_effects effects = {this,   launch, kill_group, abort_step, send,
-                                reply,  log,    notify_user,  wake_at,    nullptr, state_line, launch_world};
+        step_effects effects = {this,    launch,  kill_group, abort_step,
+                                send,    reply,   log,        notify_user,
+                                wake_at, nullptr, state_line, launch_world};
         char error[1024] = "";
         core = stepmgr_create(&config, &effects, error, sizeof error);
         return core ? "" : error;
@@ -81,17 +83,20 @@ class FakeMpiexec {
     void init(int group, int proxy, uint32_t rank, bool adaptive = true)
     {
         report(group, proxy, REPORT_INIT, 0,
-               write_init({rank, adaptive, 0, "addr" + std::to_string(group) + std::to_string(rank)}));
+               write_init(
+                   {rank, adaptive, 0, "addr" + std::to_string(group) + std::to_string(rank)}));
     }
     void ready(int group, int proxy, uint32_t rank, uint32_t epoch)
     {
-        report(group, proxy, REPORT_READY, epoch, write_ready({rank, {100 + rank, 7, 4096, 0, 0, 0}}));
+        report(group, proxy, REPORT_READY, epoch,
+               write_ready({rank, {100 + rank, 7, 4096, 0, 0, 0}}));
     }
     void prepared(int group, int proxy, uint32_t epoch)
     {
         report(group, proxy, REPORT_PREPARED, epoch, "");
     }
-    void greeted(int group, int proxy, uint32_t epoch) { report(group, proxy, REPORT_GREETED, epoch, ""); }
+    void greeted(int group, int proxy, uint32_t epoch) { report(group, proxy, REPORT_GREETED, epoch,
+                                                                ""); }
     void frozen(int group, int proxy, uint32_t epoch, uint64_t ceiling)
     {
         report(group, proxy, REPORT_FROZEN, epoch, write_number(ceiling));
@@ -104,7 +109,8 @@ class FakeMpiexec {
     {
         report(group, proxy, REPORT_EXITED, 0, write_exited({rank, wait_status}));
     }
-    void disconnected(int group, int proxy) { stepmgr_proxy_disconnected(core, now_ms, group, proxy); }
+    void disconnected(int group, int proxy) { stepmgr_proxy_disconnected(core, now_ms, group,
+        proxy); }
     void time(int64_t to_ms)
     {
         now_ms = to_ms;
@@ -126,10 +132,12 @@ class FakeMpiexec {
     /* "plan:0.0 freeze:0.0" of the messages from number `first` on. */
     std::string sent_text(size_t first = 0) const
     {
-        static const char *const NAMES[] = {"?", "plan", "freeze", "target", "thaw", "release",
-                                            "counts", "performance", "size_request_ended", "sets", "answer",
-                                            "bcast", "let_go", "offer", "invalidate", "task", "sync", "break",
-                                            "by_sets", "starts"};
+        static const char *const NAMES[] = {"?",       "plan",        "freeze",
+                                            "target",  "thaw",        "release",
+                                            "counts",  "performance", "size_request_ended",
+                                            "sets",    "answer",      "bcast",
+                                            "let_go",  "offer",       "invalidate",
+                                            "task",    "sync",        "break", "by_sets", "starts"};
         std::string text;
         for (const SentMessage &m : sent_since(first))
             text += (text.empty() ? "" : " ") + std::string(NAMES[m.command]) + ":" +
@@ -180,9 +188,9 @@ class FakeMpiexec {
   private:
     static FakeMpiexec &self(void *context) { return *static_cast<FakeMpiexec *>(context); }
 
-    static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                      int modify, const char *const *hosts, int n_hosts, int *group, char *error,
-                      size_t error_bytes)
+    static int launch(void *context, uint32_t epoch, int count, int program, int pre,
+                      uint32_t first_uid, int modify, const char *const *hosts, int n_hosts,
+                      int *group, char *error, size_t error_bytes)
     {
         FakeMpiexec &mpiexec = self(context);
         if (!mpiexec.refuse_launch.empty()) {
@@ -190,11 +198,12 @@ class FakeMpiexec {
             return -1;
         }
         *group = mpiexec.next_group++;
-        mpiexec.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group,
-                                 modify != 0});
+        mpiexec.launches.push_back(
+            {epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group, modify != 0});
         return 0;
     }
-    static int launch_world(void *context, const step_world *world, int *group, char *error, size_t error_bytes)
+    static int launch_world(void *context, const step_world *world, int *group, char *error,
+                            size_t error_bytes)
     {
         FakeMpiexec &mpiexec = self(context);
         if (!mpiexec.refuse_launch.empty()) {
@@ -216,12 +225,13 @@ class FakeMpiexec {
     {
         self(context).aborts.push_back(reason);
     }
-    static void send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
-                     const void *payload, size_t bytes)
+    static void send(void *context, const step_agent *to, int n, step_command command,
+                     uint32_t epoch, const void *payload, size_t bytes)
     {
         for (int i = 0; i < n; i++)
             self(context).sent.push_back(
-                {to[i].group, to[i].proxy, command, epoch, {static_cast<const char *>(payload), bytes}});
+                {to[i].group, to[i].proxy, command, epoch,
+                 {static_cast<const char *>(payload), bytes}});
         if (command == STEP_SET_SHARED)
             take_apart(self(context).sent.back());
     }
@@ -250,8 +260,10 @@ class FakeMpiexec {
         EXPECT_TRUE(parsed.is_object()) << line;
         self(context).logged.push_back(parsed);
     }
-    static void notify_user(void *context, const char *text) { self(context).notified.push_back(text); }
-    static void state_line(void *context, const char *text) { self(context).state_lines.push_back(text); }
+    static void notify_user(void *context,
+                            const char *text) { self(context).notified.push_back(text); }
+    static void state_line(void *context,
+                           const char *text) { self(context).state_lines.push_back(text); }
     static void wake_at(void *context, int64_t time_ms) { self(context).wake_ms = time_ms; }
 };
 

@@ -9,7 +9,7 @@
 
 namespace elastic {
 
-/* ---- chance, queue, setting up ------------------------------------------------------------------ */
+/* ---- chance, queue, setting up --------------------------------------------------------------- */
 
 SimulatedJob::SimulatedJob(uint64_t seed, bool trace) : seed_(seed), trace_(trace), random_(seed)
 {
@@ -191,7 +191,7 @@ JobOutcome SimulatedJob::run()
     return outcome_;
 }
 
-/* ---- clients -------------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 void SimulatedJob::send_request(int client, const Json &request)
 {
@@ -220,7 +220,7 @@ void SimulatedJob::random_request(int client)
     send_request(client, request);
 }
 
-/* ---- effects ---------------------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
 int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* program */, int pre,
                          uint32_t first_uid, int modify, const char *const *hosts, int n_hosts,

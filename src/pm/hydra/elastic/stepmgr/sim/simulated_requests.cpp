@@ -9,7 +9,7 @@
 
 namespace elastic {
 
-/* ---- size requests ---------------------------------------------------------------------------------------- */
+/* ---- size requests --------------------------------------------------------------------------- */
 
 void SimulatedJob::plan_size_requests()
 {
@@ -88,7 +88,7 @@ void SimulatedJob::size_request_ended(Daemon &daemon, const std::string &payload
     }
 }
 
-/* ---- MPIX_Comm_modify -------------------------------------------------------------------------------- */
+/* ---- MPIX_Comm_modify ------------------------------------------------------------------------ */
 
 /* Collective: nobody goes on before all have come. */
 void SimulatedJob::call_modify(Actor &actor)
@@ -176,7 +176,7 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
     open_size_requests_.erase(open);
 }
 
-/* ---- events of the journal ---------------------------------------------------------------------- */
+/* ---- events of the journal ------------------------------------------------------------------- */
 
 void SimulatedJob::check_event(const Json &event)
 {

@@ -49,8 +49,9 @@ TEST(SimulationTest, seeds)
            "%d aborts, %d refused, %d freed, %d stragglers; requests: %d granted, %d refused, "
            "%d withdrawn; MPIX_Comm_modify: %d, %d in vain\n",
            static_cast<unsigned long long>(seeds), sum.launches, sum.committed, sum.withdrawn,
-           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.stragglers, sum.requests_granted,
-           sum.requests_refused, sum.requests_withdrawn, sum.modified, sum.not_modified);
+           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.stragglers,
+           sum.requests_granted, sum.requests_refused, sum.requests_withdrawn, sum.modified,
+           sum.not_modified);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -71,7 +72,8 @@ TEST(SimulationTest, seeds)
 TEST(SimulationTest, same_seed_gives_same_history)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        JobOutcome first = SimulatedJob(seed, false).run(), second = SimulatedJob(seed, false).run();
+        JobOutcome first = SimulatedJob(seed, false).run(),
+                   second = SimulatedJob(seed, false).run();
         EXPECT_EQ(first.notified, second.notified);
         EXPECT_EQ(first.committed, second.committed);
         EXPECT_EQ(first.refused, second.refused);

@@ -63,16 +63,19 @@ struct Adaptation {
     std::set<Agent> agents;     /* and those of joining ones */
     std::set<Agent> prepare_pending, freeze_pending, commit_pending, counts_pending;
     std::set<Agent> greeted;    /* of those that hold joining processes */
-    std::set<Agent> prepare_hoped;      /* for these to be greeted, and the others to prepare, until freeze_at_ms */
+    /* for these to be greeted, and the others to prepare, until freeze_at_ms */
+    std::set<Agent> prepare_hoped;
     std::string plan;           /* until it has been sent to all */
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
 
     /* through process sets (pset_changes.h) */
     uint32_t tag = 0;           /* of the change that is announced; unique in the job */
-    int added = 0;              /* processes of the addition that came first, in a request that does both */
+    /* processes of the addition that came first, in a request that does both */
+    int added = 0;
     std::vector<uint32_t> chosen;       /* the leaving processes, if the request names them */
-    std::optional<SetMembers> known;    /* whom the joining processes are introduced to, once one has queried */
+    /* whom the joining processes are introduced to, once one has queried */
+    std::optional<SetMembers> known;
     bool introduced = true;     /* none of them has reported that it could not be */
     std::vector<SetCaller> entering;    /* joining processes that wait in MPI_Session_init */
     std::optional<SetMembers> delta;    /* once it has been announced */

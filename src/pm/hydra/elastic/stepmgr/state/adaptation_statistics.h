@@ -1,5 +1,6 @@
 /*
- * Counts and times of the adaptations of a step, for its status, and for the line that mpiexec prints at the end.
+ * Counts and times of the adaptations of a step, for its status, and for the line that mpiexec
+ * prints at the end.
  */
 
 #ifndef ELASTIC_ADAPTATION_STATISTICS_H_INCLUDED
@@ -18,7 +19,8 @@ class AdaptationStatistics {
   public:
     /* The world has this size from now on, after the launch or a commit. */
     void add_size(int size);
-    /* An adaptation is committed: the times of its phases.  One that was not agreed on has no time in the window. */
+    /* An adaptation is committed: the times of its phases.  One that was not agreed on has no time
+     * in the window. */
     void add_times(const Adaptation &adaptation, int64_t now_ms);
     void add_end(AdaptState end);
 

@@ -56,7 +56,8 @@ constexpr AdaptTransition TABLE[] = {
 
 }  // namespace
 
-const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state, AdaptEvent event)
+const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state,
+                                AdaptEvent event)
 {
     for (const AdaptTransition &row : table) {
         if (row.state == state && row.event == event)

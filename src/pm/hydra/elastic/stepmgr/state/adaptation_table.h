@@ -13,14 +13,17 @@ namespace elastic {
 
 enum class AdaptState {
     ACCEPTED,                   /* nothing has been done yet */
-    LAUNCHING,                  /* step 2: the joining group is being started, placement not known */
+    /* step 2: the joining group is being started, placement not known */
+    LAUNCHING,
     JOINING,                    /* step 3: its processes initialise */
     FREEZING,                   /* step 4: plan and freeze are sent, ceilings are awaited */
     AGREED,                     /* step 5: the target is sent; it can no longer be withdrawn */
-    ENDING,                     /* AGREED, but a process has ended by itself: is anybody in the window? */
+    /* AGREED, but a process has ended by itself: is anybody in the window? */
+    ENDING,
     OFFERED,                    /* through sets: to be announced to the first that queries */
     NOTIFIED,                   /* that one may accept or decline */
-    ORPHANED,                   /* it has ended without doing so: the same is announced to the next that queries */
+    /* it has ended without doing so: the same is announced to the next that queries */
+    ORPHANED,
     APPLYING,                   /* accepted: joining processes return, leaving ones may end */
     COMMITTED,                  /* step 6 */
     WITHDRAWN,
@@ -48,7 +51,8 @@ enum class AdaptEvent {
     DECLINE,
     NOTIFIED_ENDED,             /* the process that was notified */
     ABANDONED,                  /* ... and others wait for those who would join */
-    ALL_THERE,                  /* the joining processes have initialised, or the leaving ones have ended */
+    /* the joining processes have initialised, or the leaving ones have ended */
+    ALL_THERE,
     ADDED                       /* all there, and others are to leave for it */
 };
 
@@ -74,7 +78,8 @@ struct AdaptTransition {
 };
 
 /* nullptr if the pair is not listed. */
-const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state, AdaptEvent event);
+const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state,
+                                AdaptEvent event);
 const AdaptTransition *find_transition(AdaptState state, AdaptEvent event);
 /* The same of a change through process sets (pset_change_table.cpp). */
 const AdaptTransition *find_set_transition(AdaptState state, AdaptEvent event);

@@ -23,12 +23,13 @@ bool StepState::is_joining(const Process &process) const
 
 bool StepState::is_leaving(const Process &process) const
 {
-    return adaptation && std::binary_search(adaptation->change.leaving.begin(), adaptation->change.leaving.end(),
-                                            process.world_rank);
+    return adaptation && std::binary_search(adaptation->change.leaving.begin(),
+                                            adaptation->change.leaving.end(), process.world_rank);
 }
 
 /* Its rank among the joining processes means nothing to a user. */
-static std::string describe_joining(const Adaptation &adaptation, const Process &process, bool by_sets)
+static std::string describe_joining(const Adaptation &adaptation, const Process &process,
+                                    bool by_sets)
 {
     if (by_sets)
         return "joining process " + std::to_string(process.rank + 1) + " of " +
@@ -74,8 +75,8 @@ void StepState::post(const std::set<Agent> &agents, step_command command, uint32
             to.push_back({agent.group, agent.proxy});
     }
     if (!to.empty())
-        effects.send(effects.context, to.data(), static_cast<int>(to.size()), command, about_epoch, payload.data(),
-                     payload.size());
+        effects.send(effects.context, to.data(), static_cast<int>(to.size()), command, about_epoch,
+                     payload.data(), payload.size());
 }
 
 }  // namespace elastic

@@ -1,7 +1,7 @@
 /*
- * The state of a job step that its components share: configuration, clock, world, adaptation under way, journal.
- * Step (step.h) owns it, and each component holds a reference.  Components do not know each other: they read and write
- * this state, and Step passes events and results between them.
+ * The state of a job step that its components share: configuration, clock, world, adaptation under
+ * way, journal.  Step (step.h) owns it, and each component holds a reference.  Components do not
+ * know each other: they read and write this state, and Step passes events and results between them.
  */
 
 #ifndef ELASTIC_STEP_STATE_H_INCLUDED
@@ -52,13 +52,15 @@ struct StepState {
     int64_t epoch_began_ms = 0; /* time of that commit, or of the last initialisation */
     std::optional<Adaptation> adaptation;
     LastEnd last_end;
-    /* The last change through process sets that was announced to a process, until it accepts or declines. */
+    /* The last change through process sets that was announced to a process, until it accepts or
+     * declines. */
     std::optional<NotifiedChange> notified;
     AdaptationStatistics statistics;
     uint32_t next_uid = 0;      /* of the next process that joins: uids are used once */
     uint64_t requests = 0;      /* number of size and slot requests so far */
     std::set<int> killed_groups;
-    std::set<int> separate_groups;      /* groups outside of the world: process requests, relay proxies */
+    /* groups outside of the world: process requests, relay proxies */
+    std::set<int> separate_groups;
     std::map<std::string, int> spawned; /* by host: processes of MPI_Comm_spawn that run */
     std::map<uint32_t, Agent> callers;  /* by uid: processes that have called and not ended */
 
@@ -66,18 +68,23 @@ struct StepState {
     bool adapts() const { return mode == InitMode::ADAPTIVE || mode == InitMode::SETS; }
     bool is_joining(const Process &process) const;
     bool is_leaving(const Process &process) const;
-    bool is_apart(int group) const { return killed_groups.contains(group) || separate_groups.contains(group); }
+    bool is_apart(int group) const { return killed_groups.contains(group) ||
+                                     separate_groups.contains(group); }
     /* For messages: "rank 3 on node a". */
     std::string describe(const Process &process) const;
 
     /* An event of the adaptation under way, or of the step if there is none. */
     void log(const char *event, Json fields);
     /* Sends to those of the proxies that are connected. */
-    void post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch, std::string_view payload);
-    /* Something that does not fit the state of the step: it changes nothing, and is counted and logged. */
+    void post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch,
+              std::string_view payload);
+    /* Something that does not fit the state of the step: it changes nothing, and is counted and
+     * logged. */
     void unexpected(const std::string &what);
-    void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str()); }
-    void reply(int client, const std::string &line) { effects.reply(effects.context, client, line.c_str()); }
+    void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str());
+                                                }
+    void reply(int client, const std::string &line) { effects.reply(effects.context, client,
+        line.c_str()); }
 
     uint64_t unexpected_count = 0;
     unsigned unauthenticated = 0;        /* connections without the secret of the job */

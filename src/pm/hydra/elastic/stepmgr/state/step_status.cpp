@@ -41,7 +41,8 @@ Json describe_spawned(const StepState &state)
     return hosts;
 }
 
-Json describe_status(const StepState &state, const Json &rule, const Json &size_request, size_t slots)
+Json describe_status(const StepState &state, const Json &rule, const Json &size_request,
+                     size_t slots)
 {
     static const char *const MODES[] = {"unknown", "rigid", "adaptive", "sets"};
     Json status = {{"step", state.step_id},

@@ -14,7 +14,8 @@ namespace elastic {
 /* Hosts of processes of MPI_Comm_spawn, and how many run there. */
 Json describe_spawned(const StepState &state);
 /* `rule` and `size_request`: of the program, or null; `slots`: number that is held. */
-Json describe_status(const StepState &state, const Json &rule, const Json &size_request, size_t slots);
+Json describe_status(const StepState &state, const Json &rule, const Json &size_request,
+                     size_t slots);
 
 }  // namespace elastic
 

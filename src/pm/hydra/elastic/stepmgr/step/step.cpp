@@ -39,7 +39,9 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
                },
                [this] { job_over(); }}),
       mode_(state_, resize_, requests_, [this](uint32_t uid) { psets_.has_begun(uid); }),
-      psets_(state_, {[this](const SetCaller &caller, const TaskCall &call) { tasks_.on_task_call(caller, call); },
+      psets_(state_, {[this](const SetCaller &caller, const TaskCall &call) {
+                          tasks_.on_task_call(caller, call);
+                      },
                       [this](Process &process, const SetCaller &caller, const ChangeCall &call) {
                           pset_operations_.on_change_call(process, caller, call);
                       }}),
@@ -47,7 +49,8 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
       pset_changes_(state_, psets_, pset_mode_, pset_departures_, resize_, requests_,
                     {[this] { stragglers_.schedule_straggler_report(); },
                      [this] { job_over(); }}),
-      pset_operations_(state_, psets_, pset_mode_, pset_departures_, pset_changes_, resize_, requests_),
+      pset_operations_(state_, psets_, pset_mode_, pset_departures_, pset_changes_, resize_,
+                       requests_),
       requests_(state_, std::move(source), resize_,
                 {[this](int size) { return tasks_.why_no_capacity(size); },
                  [this] { return tasks_.held(); },
@@ -56,10 +59,11 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
                  [this](SizeRequestEnd end, const std::string &reason) {
                      pset_operations_.size_request_ended(end, reason);
                  }}),
-      resizes_(state_, requests_, resize_), unreceived_(state_), state_output_(state_, config), sampler_(state_),
-      stragglers_(state_, config.straggler_ms,
+      resizes_(state_, requests_, resize_), unreceived_(state_), state_output_(state_, config),
+      sampler_(state_), stragglers_(state_, config.straggler_ms,
                   {[this] {
-                       return PsetChangeWait{psets_.pending_invalidation(), state_.notified ? state_.notified->uid : 0};
+                       return PsetChangeWait{psets_.pending_invalidation(),
+                                             state_.notified ? state_.notified->uid : 0};
                    },
                    [this](AdaptEvent event) { resize_.raise(event); }}),
       tasks_(state_, config,
@@ -68,7 +72,7 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
 {
 }
 
-/* ---- events from mpiexec ------------------------------------------------------------------------ */
+/* ---- events from mpiexec --------------------------------------------------------------------- */
 
 void Step::id(const std::string &step_id)
 {
@@ -110,8 +114,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
 {
     state_.now_ms = now_ms;
     auto process_of = [&](uint32_t rank) -> Process * {
-        Process *process = rank > INT32_MAX ? nullptr
-                                            : state_.world.find(agent.group, static_cast<int>(rank));
+        Process *process =
+            rank > INT32_MAX ? nullptr : state_.world.find(agent.group, static_cast<int>(rank));
         return process && process->proxy == agent.proxy ? process : nullptr;
     };
     bool understood = false;
@@ -149,7 +153,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, stragglers_.on_counts(agent, epoch, counts->counts);
             break;
         case REPORT_PERFORMANCE:
-            if (auto performance = parse_performance(payload); performance && state_.world.known(agent))
+            if (auto performance = parse_performance(payload);
+                performance && state_.world.known(agent))
                 understood = true, sampler_.on_performance(agent, epoch, *performance);
             break;
         case REPORT_LOOPS:
@@ -165,12 +170,16 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, requests_.on_sizes(*sizes);
             break;
         case REPORT_SIZE_REQUEST:
-            if (auto size_request = parse_size_request(payload); size_request && process_of(size_request->rank))
-                understood = true, requests_.on_size_request(*process_of(size_request->rank), *size_request);
+            if (auto size_request = parse_size_request(payload);
+                size_request && process_of(size_request->rank))
+                understood = true,
+                requests_.on_size_request(*process_of(size_request->rank), *size_request);
             break;
         case REPORT_SIZE_REQUEST_WITHDRAWN:
-            if (auto withdrawn = parse_size_request_withdrawn(payload); withdrawn && process_of(withdrawn->rank))
-                understood = true, requests_.on_withdrawn(*process_of(withdrawn->rank), withdrawn->number);
+            if (auto withdrawn = parse_size_request_withdrawn(payload);
+                withdrawn && process_of(withdrawn->rank))
+                understood = true,
+                requests_.on_withdrawn(*process_of(withdrawn->rank), withdrawn->number);
             break;
         case REPORT_SET_CALL:
             if (auto call = parse_set_report(payload); call && process_of(call->rank))
@@ -181,7 +190,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, psets_.on_bcast(agent, *count);
             break;
         case REPORT_INVALIDATED:
-            if (auto invalidated = parse_invalidated(payload); invalidated && state_.world.known(agent))
+            if (auto invalidated = parse_invalidated(payload);
+                invalidated && state_.world.known(agent))
                 understood = true, psets_.on_invalidated(agent, invalidated->number);
             break;
         case REPORT_SYNCED:
@@ -211,7 +221,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))
-                understood = true, unreceived_.on_report(*process_of(unreceived->rank), epoch, *unreceived);
+                understood = true,
+                unreceived_.on_report(*process_of(unreceived->rank), epoch, *unreceived);
             break;
     }
     if (!understood && !state_.is_apart(agent.group))
@@ -224,9 +235,11 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
 void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
 {
     state_.now_ms = now_ms;
-    bool unplaced = state_.adaptation && state_.adaptation->group == agent.group && !state_.world.known(agent);
+    bool unplaced =
+        state_.adaptation && state_.adaptation->group == agent.group && !state_.world.known(agent);
     if (unplaced)
-        resize_.raise(AdaptEvent::JOINING_FAILED, "the node daemon for the joining processes has ended");
+        resize_.raise(AdaptEvent::JOINING_FAILED,
+                      "the node daemon for the joining processes has ended");
     else if (!state_.world.known(agent) && !state_.is_apart(agent.group))
         state_.unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
@@ -282,7 +295,8 @@ void Step::spawned(int64_t now_ms, const std::map<std::string, int> &hosts)
     int total = 0;
     for (const auto &[name, processes] : hosts)
         total += processes;
-    state_.journal.add(now_ms, "spawned", {{"processes", total}, {"hosts", describe_spawned(state_)}});
+    state_.journal.add(now_ms, "spawned",
+                       {{"processes", total}, {"hosts", describe_spawned(state_)}});
 }
 
 /* The first one is an event; more of them shall not fill the log. */
@@ -294,7 +308,7 @@ void Step::unauthenticated(int64_t now_ms, unsigned count)
     state_.unauthenticated = count;
 }
 
-/* ---- ends ----------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 void Step::on_exited(Process &process, uint32_t wait_status)
 {
@@ -333,11 +347,12 @@ void Step::job_over()
         return;
     state_.over = true;
     psets_.log_skipped();
-    state_.log("ended", {{"size", state_.world.size()}, {"adaptations", state_.statistics.committed()}});
+    state_.log("ended",
+               {{"size", state_.world.size()}, {"adaptations", state_.statistics.committed()}});
     requests_.job_over(mode_.rigid_because());
 }
 
-/* ---- the step protocol: doc/developer/step-protocol.md ------------------------------------------------- */
+/* ---- the step protocol: doc/developer/step-protocol.md --------------------------------------- */
 
 void Step::client_line(int64_t now_ms, int client, std::string_view line)
 {
@@ -369,12 +384,14 @@ std::string Step::answer(int client, const ClientRequest &request)
                                  {"program", state_.program},
                                  {"user", state_.user}});
     if (std::holds_alternative<StatusRequest>(request.what))
-        return write_answer(id, describe_status(state_, requests_.rule(), requests_.describe(), tasks_.held()));
+        return write_answer(id, describe_status(state_, requests_.rule(), requests_.describe(),
+                                                tasks_.held()));
     if (const auto *resize = std::get_if<ResizeRequest>(&request.what))
         return resizes_.answer_resize(client, id, *resize);
-    if (const auto *events = std::get_if<EventsRequest>(&request.what)) {       /* the answer goes before the events */
-        state_.reply(client,
-                     write_answer(id, {{"oldest", state_.journal.oldest()}, {"next", state_.journal.next()}}));
+    /* the answer goes before the events */
+    if (const auto *events = std::get_if<EventsRequest>(&request.what)) {
+        state_.reply(client, write_answer(id, {{"oldest", state_.journal.oldest()},
+                                               {"next", state_.journal.next()}}));
         state_.journal.send(client, events->since, events->follow);
         return "";
     }
@@ -394,7 +411,7 @@ std::string Step::answer(int client, const ClientRequest &request)
     return resizes_.answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 
-/* ---- common ---------------------------------------------------------------------------------------- */
+/* ---- common ---------------------------------------------------------------------------------- */
 
 /* After every event: memory that is free, offers that are due, the next time to be woken. */
 void Step::after_event()
@@ -431,7 +448,8 @@ void Step::update_wake()
         consider(state_.adaptation->ending_until_ms);
         if (state_.adaptation->deadline_unix_ms != 0 && before_agreement(state_.adaptation->state))
             consider(std::max<int64_t>(
-                static_cast<int64_t>(state_.adaptation->deadline_unix_ms) - state_.unix_ms_at_zero, 0));
+                static_cast<int64_t>(state_.adaptation->deadline_unix_ms) - state_.unix_ms_at_zero,
+                    0));
     }
     if (wake != wake_ms_)
         state_.effects.wake_at(state_.effects.context, wake);
@@ -441,7 +459,7 @@ void Step::update_wake()
 bool Step::owns_failure(int group) const
 {
     return state_.is_apart(group) || (state_.adaptation && state_.adaptation->group == group &&
-                                      (state_.mode == InitMode::SETS || before_agreement(state_.adaptation->state)));
+            (state_.mode == InitMode::SETS || before_agreement(state_.adaptation->state)));
 }
 
 int Step::world_rank(int group, int rank) const

@@ -1,20 +1,24 @@
 /*
- * The manager of one job step: events and time in, effects out.  stepmgr.h has the C interface and its contract; one
- * loop calls it.  SPEC six steps, P3, P4, P7, P8, C7, E3, E4.
+ * The manager of one job step: events and time in, effects out.  stepmgr.h has the C interface and
+ * its contract; one loop calls it.  SPEC six steps, P3, P4, P7, P8, C7, E3, E4.
  *
- * Step passes events to components, which share the state of the step (state/step_state.h) and do not know each other:
+ * Step passes events to components, which share the state of the step (state/step_state.h) and do
+ * not know each other:
  *   adapt/world_resize.h            the adaptation under way, and adaptation windows
  *   adapt/job_mode.h                initialisation: can the job adapt?
- *   requests/size_requests.h        requests for another size, of all origins (resize_requests.h: clients)
+ *   requests/size_requests.h        requests for another size, of all origins (resize_requests.h:
+ *                                   clients)
  *   psets/process_sets.h            calls on process sets
- *   psets/pset_changes.h            changes of the world through process sets (pset_operations.h: requests for them)
+ *   psets/pset_changes.h            changes of the world through process sets (pset_operations.h:
+ *                                   requests for them)
  *   monitor/performance_sampler.h   time of the processes in computation and in MPI
  *   monitor/straggler_reporter.h    processes and proxies that an adaptation waits for (P8)
  *   monitor/unreceived_messages.h   messages that were not received in an adaptation window
  *   monitor/state_output.h          --sets-log
  *   tasks/task_manager.h            slots, and processes that the program starts one by one
  *
- * Invariants: at most one size request is open, and each has exactly one end; nothing is sent to a disconnected proxy.
+ * Invariants: at most one size request is open, and each has exactly one end; nothing is sent to a
+ * disconnected proxy.
  */
 
 #ifndef ELASTIC_STEP_H_INCLUDED
@@ -62,7 +66,8 @@ class Step final {
     void client_disconnected(int client);
 
     /* A set of the launch.  False: its name is in use, or there is no capacity. */
-    bool add_set(const std::string &name, const SetMembers &members) { return psets_.table().add(name, members); }
+    bool add_set(const std::string &name,
+                 const SetMembers &members) { return psets_.table().add(name, members); }
 
     bool has_sets() const { return psets_.table().serial() > 0; }
 

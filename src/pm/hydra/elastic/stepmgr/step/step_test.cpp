@@ -5,7 +5,7 @@
 namespace elastic {
 namespace {
 
-/* ---- time (P8, schedules, deadlines) --------------------------------------------------------------- */
+/* ---- time (P8, schedules, deadlines) --------------------------------------------------------- */
 
 TEST_F(StepTest, stragglers_are_reported_at_growing_intervals)
 {
@@ -54,7 +54,7 @@ TEST_F(StepTest, an_entry_that_cannot_be_applied_is_skipped_with_a_line)
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 1);
 }
 
-/* ---- clients ------------------------------------------------------------------------------------ */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 TEST_F(StepTest, one_request_at_a_time)
 {

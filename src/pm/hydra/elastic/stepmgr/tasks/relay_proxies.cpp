@@ -1,9 +1,11 @@
 /*
- * See task_manager.h: relay proxies, which run processes on hosts without a process of the world.  DA3, DA12.
+ * See task_manager.h: relay proxies, which run processes on hosts without a process of the world.
+ * DA3, DA12.
  *
- * A relay proxy starts when a slot is given on such a host, in a process group of its own; processes that the program
- * starts meanwhile wait for it.  It ends when nothing runs there and no slot is held: at once if there is a resource
- * manager, which may give the host to another job, else after a while.  The end of a relay proxy never ends the job.
+ * A relay proxy starts when a slot is given on such a host, in a process group of its own;
+ * processes that the program starts meanwhile wait for it.  It ends when nothing runs there and no
+ * slot is held: at once if there is a resource manager, which may give the host to another job,
+ * else after a while.  The end of a relay proxy never ends the job.
  */
 
 #include "stepmgr/tasks/task_manager.h"
@@ -20,8 +22,9 @@ constexpr int64_t RELAY_LINGER_MS = 10000;      /* a farm will be back */
 
 bool TaskManager::has_member_on(const std::string &host) const
 {
-    return std::ranges::any_of(state_.world.members(),
-                               [&](const Process *member) { return !member->ended && member->host == host; });
+    return std::ranges::any_of(state_.world.members(), [&](const Process *member) {
+        return !member->ended && member->host == host;
+    });
 }
 
 /* An relay proxy is no proxy of the world. */
@@ -30,7 +33,8 @@ void TaskManager::send_order(const Slots::Order &order)
     state_.post({agent_of(order.agent)}, STEP_TASK, 0, write_task_head(order.head) + order.bytes);
 }
 
-/* After the hosts of the world: those that mpiexec was given, and those where slots are held already. */
+/* After the hosts of the world: those that mpiexec was given, and those where slots are held
+ * already. */
 void TaskManager::add_relay_hosts(std::vector<Slots::Host> &hosts) const
 {
     auto add = [&](const std::string &name) {
@@ -51,7 +55,8 @@ void TaskManager::add_relay_hosts(std::vector<Slots::Host> &hosts) const
 }
 
 /* At the end of the job only what still runs there counts. */
-bool TaskManager::is_needed(const std::string &host, const RelayProxy &post, const Slots::HostCounts &used) const
+bool TaskManager::is_needed(const std::string &host, const RelayProxy &post,
+                            const Slots::HostCounts &used) const
 {
     return (!state_.over && used.contains(host) && !has_member_on(host)) ||
            (post.is_up && slots_.any_at(number_of({post.group, 0})));
@@ -71,8 +76,8 @@ void TaskManager::update_relay_proxies()
             post.idle_since_ms = -1;
         else if (post.idle_since_ms < 0)
             post.idle_since_ms = state_.now_ms;
-        bool lingers =
-            !state_.managed && !state_.ending && !state_.over && state_.now_ms < post.idle_since_ms + RELAY_LINGER_MS;
+        bool lingers = !state_.managed && !state_.ending && !state_.over &&
+                       state_.now_ms < post.idle_since_ms + RELAY_LINGER_MS;
         if (post.idle_since_ms < 0 || lingers) {
             ++it;
             continue;
@@ -106,8 +111,8 @@ void TaskManager::start_relay_proxy(const std::string &host)
     const char *name = host.c_str();
     char error[512] = "";
     int group = -1;
-    if (state_.effects.launch(state_.effects.context, 0, 1, STEP_NO_PROGRAM, state_.world.size(), NOBODY, 0, &name, 1,
-                              &group, error, sizeof error) == 0) {
+    if (state_.effects.launch(state_.effects.context, 0, 1, STEP_NO_PROGRAM, state_.world.size(),
+                              NOBODY, 0, &name, 1, &group, error, sizeof error) == 0) {
         relay_proxies_[host].group = group;
         state_.separate_groups.insert(group);
         return;
@@ -132,8 +137,9 @@ void TaskManager::proxy_up(int group)
 /* It may have been one. */
 void TaskManager::relay_proxy_failed(const Agent &agent)
 {
-    auto failed =
-        std::ranges::find_if(relay_proxies_, [&](const auto &entry) { return entry.second.group == agent.group; });
+    auto failed = std::ranges::find_if(relay_proxies_, [&](const auto &entry) {
+        return entry.second.group == agent.group;
+    });
     if (failed == relay_proxies_.end())
         return;
     std::string host = failed->first;

@@ -17,7 +17,8 @@ namespace {
 
 const char *const ANYWHERE = "*";
 
-/* The words of a request: "key=value" with ';' between.  Of a text no more is stored than can be sent. */
+/* The words of a request: "key=value" with ';' between.  Of a text no more is stored than can be
+ * sent. */
 struct Words {
     std::string known, ignored;  /* these, and the keys that mean nothing here */
     std::string malformed;      /* the first that means something, and is not understood: why */
@@ -26,7 +27,8 @@ struct Words {
 
     std::string info() const
     {
-        return (known + (ignored.empty() ? "" : ";ignored=" + ignored)).substr(0, PMI_SET_VALUE_MAX);
+        return (known + (ignored.empty() ? "" : ";ignored=" + ignored))
+            .substr(0, PMI_SET_VALUE_MAX);
     }
 };
 
@@ -91,7 +93,8 @@ void Slots::set_capacity(size_t now, size_t ever)
     give_waiting();
 }
 
-/* Whether hard ones could ever be held together: on a host that one has for itself there is no other. */
+/* Whether hard ones could ever be held together: on a host that one has for itself there is no
+ * other. */
 std::string Slots::why_never_beside(const std::vector<Request> &requests) const
 {
     std::map<std::string, size_t> named, alone;
@@ -104,20 +107,24 @@ std::string Slots::why_never_beside(const std::vector<Request> &requests) const
     }
     for (const auto &[host, count] : alone) {
         if (count > 1 || named.contains(host))
-            return "a slot that is to have " + host + " for itself (exclusive) and others there exclude each other";
+            return "a slot that is to have " + host +
+                   " for itself (exclusive) and others there exclude each other";
     }
-    size_t hosts = alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
+    size_t hosts =
+        alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
     if (next_slot_request_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
         return "";
-    return "slots that are to have a host for themselves (exclusive) take " + std::to_string(hosts) +
-           " hosts, the job has " + std::to_string(hosts_.size());
+    return "slots that are to have a host for themselves (exclusive) take " +
+           std::to_string(hosts) + " hosts, the job has " + std::to_string(hosts_.size());
 }
 
 /* The cause comes first: MPI cuts the text of an error at 511 characters. */
-std::string Slots::why_never(uint32_t uid, const AllocateSlots &call, const std::vector<Request> &requests) const
+std::string Slots::why_never(uint32_t uid, const AllocateSlots &call,
+                             const std::vector<Request> &requests) const
 {
     if (call.hard && call.n > ever_)
-        return (next_slot_request_ ? "the resource manager gives this job " : "--adapt-range leaves ") +
+        return (next_slot_request_ ? "the resource manager gives this job "
+                                   : "--adapt-range leaves ") +
                std::to_string(ever_) + ", " + std::to_string(call.n) + " are requested" +
                (next_slot_request_ ? ": submit it with --places " + std::to_string(call.n) : "");
     if (requests_.size() + call.n > PMI_TASKS_MAX)
@@ -171,12 +178,13 @@ std::string Slots::allocate(uint32_t uid, const AllocateSlots &call)
     return "";
 }
 
-/* Requests that have got no slot, one request each host that is requested, and one for those that want it for
- * themselves. */
+/* Requests that have got no slot, one request each host that is requested, and one for those that
+ * want it for themselves. */
 void Slots::request_size(uint32_t uid, const AllocateSlots &call)
 {
     std::map<std::pair<std::string, bool>, uint64_t> made;
-    bool has_all = had() >= ever_;      /* no allocator need be queried whether there are more now */
+    /* no allocator need be queried whether there are more now */
+    bool has_all = had() >= ever_;
     for (uint32_t i = 0; i < call.n; i++) {
         auto it = requests_.find({uid, call.first + i});
         if (it == requests_.end() || it->second.state != State::WAITING)
@@ -188,8 +196,8 @@ void Slots::request_size(uint32_t uid, const AllocateSlots &call)
         uint64_t &number = made[{it->second.wanted_host, it->second.alone}];
         if (number == 0) {
             number = next_slot_request_();
-            slot_requests_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host,
-                                      call.words.substr(0, SLOT_HINTS_MAX)};
+            slot_requests_[number] = {number, 0, call.hard, it->second.alone,
+                                      it->second.wanted_host, call.words.substr(0, SLOT_HINTS_MAX)};
         }
         slot_requests_[number].count++;
         it->second.slot_request = number;
@@ -238,7 +246,8 @@ Slots::Load Slots::load(const Host &host) const
     return found == loads_.end() ? Load{} : found->second;
 }
 
-/* One that was granted, and was used last.  A request that is to be alone on a host returns the idle slots there. */
+/* One that was granted, and was used last.  A request that is to be alone on a host returns the
+ * idle slots there. */
 bool Slots::take_idle(Request &request)
 {
     for (size_t i = idle_.size(); i-- > 0;) {
@@ -301,7 +310,7 @@ void Slots::give_waiting()
     }
 }
 
-/* ---- the allocator --------------------------------------------------------------------------------------------- */
+/* ---- the allocator --------------------------------------------------------------------------- */
 
 bool Slots::grant(uint64_t number, uint64_t slot_request, const std::vector<std::string> &hosts)
 {
@@ -369,7 +378,7 @@ void Slots::give_back_idle(const std::function<bool(const Idle &)> &which)
         notices_.push_back({std::nullopt, std::nullopt, "", std::move(released)});
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 void Slots::time(int64_t now_ms)
 {
@@ -380,7 +389,8 @@ void Slots::time(int64_t now_ms)
         if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
             give_up(it, SizeRequestEnd::WITHDRAWN, "its time is over");
     }
-    if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)        /* they are in this order */
+    /* they are in this order */
+    if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)
         give_back_idle([this](const Idle &idle) { return idle.since_ms + LINGER_MS <= now_ms_; });
 }
 

@@ -1,18 +1,21 @@
 /*
- * Slots for processes that programs start one by one, and the life of these processes (SPEC DA1-DA3, DA10, DA12).  A
- * process request waits for a slot, holds one, runs there, and is over; its owner is notified of each step.  Then its
- * slot is free again, even if the owner has released the request meanwhile: each slot is used again.
+ * Slots for processes that programs start one by one, and the life of these processes (SPEC
+ * DA1-DA3, DA10, DA12).  A process request waits for a slot, holds one, runs there, and is over;
+ * its owner is notified of each step.  Then its slot is free again, even if the owner has released
+ * the request meanwhile: each slot is used again.
  *
- * Without an allocator the caller sets the number of slots.  With one, process requests that find no slot become slot
- * requests to the allocator.  Its grants are numbered, so that it may repeat one.  Slots that are idle for LINGER_MS
- * are returned: a farm that requests again as soon as a run has ended keeps its slots.  Each slot request ends in
- * exactly one way: granted, when no process request waits for it any more, else refused or withdrawn.
+ * Without an allocator the caller sets the number of slots.  With one, process requests that find
+ * no slot become slot requests to the allocator.  Its grants are numbered, so that it may repeat
+ * one.  Slots that are idle for LINGER_MS are returned: a farm that requests again as soon as a run
+ * has ended keeps its slots.  Each slot request ends in exactly one way: granted, when no process
+ * request waits for it any more, else refused or withdrawn.
  *
  *   slots.cpp         requests, and slots for them; the allocator
  *   slots_tasks.cpp   processes on slots, and ends of requests
  *
- * Pure: no input or output.  The caller sets hosts, capacity and time, takes events for the owners, orders for proxies
- * and notices for the allocator, and carries these out.  At most PMI_TASKS_MAX requests.
+ * Pure: no input or output.  The caller sets hosts, capacity and time, takes events for the owners,
+ * orders for proxies and notices for the allocator, and carries these out.  At most PMI_TASKS_MAX
+ * requests.
  */
 
 #ifndef ELASTIC_SLOTS_H_INCLUDED
@@ -53,7 +56,8 @@ class Slots {
 
         bool operator==(const Order &other) const
         {
-            return agent == other.agent && std::memcmp(&head, &other.head, sizeof head) == 0 && bytes == other.bytes;
+            return agent == other.agent && std::memcmp(&head, &other.head, sizeof head) == 0 &&
+                   bytes == other.bytes;
         }
     };
 
@@ -72,7 +76,8 @@ class Slots {
         bool runs = false;      /* its proxy has reported that it does */
     };
     using HostCounts = std::map<std::string, int>;
-    /* A slot request has been made (end: nothing), or has ended; or, without one, slots are given back. */
+    /* A slot request has been made (end: nothing), or has ended; or, without one, slots are given
+     * back. */
     struct Notice {
         std::optional<SlotRequest> slot_request;
         std::optional<SizeRequestEnd> end;
@@ -106,8 +111,10 @@ class Slots {
     std::string allocate(uint32_t uid, const AllocateSlots &call);
     /* Whether there is such a slot, with nothing started. */
     bool start(uint32_t uid, const StartTask &call);
-    /* Their hosts, if each of them is such a slot and is named once: they start together.  Nothing: not all are. */
-    std::optional<std::vector<std::string>> start_world(uint32_t uid, const std::vector<StartWorld::Member> &members);
+    /* Their hosts, if each of them is such a slot and is named once: they start together.  Nothing:
+     * not all are. */
+    std::optional<std::vector<std::string>> start_world(
+        uint32_t uid, const std::vector<StartWorld::Member> &members);
     /* These could not be started. */
     void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
     /* One of them is a process of this proxy, which reports when it has executed it. */
@@ -130,8 +137,8 @@ class Slots {
     /* Whether something runs there. */
     bool any_at(uint64_t agent) const;
 
-    /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing; false: one is missing
-     * before it.  More cannot be had now for a soft slot request. */
+    /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing;
+     * false: one is missing before it.  More cannot be had now for a soft slot request. */
     bool grant(uint64_t number, uint64_t slot_request, const std::vector<std::string> &hosts);
     /* Whether it is open. */
     bool refuse(uint64_t slot_request, const std::string &reason);
@@ -177,7 +184,8 @@ class Slots {
     };
     using Table = std::map<Key, Request>;
 
-    std::string why_never(uint32_t uid, const AllocateSlots &call, const std::vector<Request> &requests) const;
+    std::string why_never(uint32_t uid, const AllocateSlots &call,
+                          const std::vector<Request> &requests) const;
     std::string why_never_beside(const std::vector<Request> &requests) const;
     static bool is_at(const Request &request, uint64_t agent);
     const Host *find_host(const std::string &name) const;
@@ -198,7 +206,8 @@ class Slots {
 
     std::vector<Host> hosts_;
     std::unordered_map<std::string, size_t> host_at_;   /* by name, in hosts_ */
-    std::unordered_map<std::string, Load> loads_;       /* by name of the host, also of one that has failed */
+    /* by name of the host, also of one that has failed */
+    std::unordered_map<std::string, Load> loads_;
     int64_t now_ms_ = 0;
     size_t now_ = 0, ever_ = 0;
     std::function<uint64_t()> next_slot_request_;       /* empty: there is no allocator */

@@ -32,18 +32,21 @@ std::string first_text(const std::string &texts)
 
 }  // namespace
 
-/* ---- what becomes of requests ---------------------------------------------------------------------------------- */
+/* ---- what becomes of requests ---------------------------------------------------------------- */
 
-/* It gets no slot.  That one which was to come sooner or later does not is an error, with the reason. */
+/* It gets no slot.  That one which was to come sooner or later does not is an error, with the
+ * reason. */
 void Slots::give_up(Table::iterator it, SizeRequestEnd end, const std::string &reason)
 {
     bool broken = it->second.hard && end == SizeRequestEnd::REFUSED;
-    events_.push_back({it->first.first, it->first.second, PMI_TASK_CANCELLED, 0, broken ? reason : "", ""});
+    events_.push_back(
+        {it->first.first, it->first.second, PMI_TASK_CANCELLED, 0, broken ? reason : "", ""});
     drop(it, end, reason);
 }
 
 /* Its slot request, if it waits for one, ends so; the next one. */
-Slots::Table::iterator Slots::drop(Table::iterator it, SizeRequestEnd end, const std::string &reason)
+Slots::Table::iterator Slots::drop(Table::iterator it, SizeRequestEnd end,
+                                   const std::string &reason)
 {
     uint64_t slot_request = it->second.slot_request;
     Table::iterator next = over(it);
@@ -51,12 +54,16 @@ Slots::Table::iterator Slots::drop(Table::iterator it, SizeRequestEnd end, const
     return next;
 }
 
-/* A signal that waits already is sent once, as the kernel does it: the last time counts (STOP, CONT, STOP). */
+/* A signal that waits already is sent once, as the kernel does it: the last time counts (STOP,
+ * CONT, STOP). */
 void Slots::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
 {
     bool is_early = request.in_world && request.state == State::STARTED;
-    auto &orders = is_early ? request.late : request.host.has_daemon ? orders_ : awaiting_[request.host.name];
-    const Order order = {request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes};
+    auto &orders = is_early                  ? request.late
+                   : request.host.has_daemon ? orders_
+                                             : awaiting_[request.host.name];
+    const Order order = {request.host.agent,
+                         {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes};
     if (kind == TASK_SIGNAL)
         std::erase(orders, order);
     orders.push_back(order);
@@ -86,7 +93,8 @@ bool Slots::start(uint32_t uid, const StartTask &call)
     Request &request = it->second;
     const Host *here = find_host(request.host.name);
     if (!here) {
-        events_.push_back({uid, call.number, PMI_TASK_EXITED, 127, request.host.name + " cannot be reached", ""});
+        events_.push_back(
+            {uid, call.number, PMI_TASK_EXITED, 127, request.host.name + " cannot be reached", ""});
         over(it);
         give_waiting();
         return true;
@@ -98,15 +106,16 @@ bool Slots::start(uint32_t uid, const StartTask &call)
     return true;
 }
 
-std::optional<std::vector<std::string>> Slots::start_world(uint32_t uid,
-                                                           const std::vector<StartWorld::Member> &members)
+std::optional<std::vector<std::string>> Slots::start_world(
+    uint32_t uid, const std::vector<StartWorld::Member> &members)
 {
     std::vector<Request *> requests;
     std::vector<std::string> hosts;
     std::set<uint32_t> named;
     for (const StartWorld::Member &member : members) {
         auto it = requests_.find({uid, member.number});
-        if (it == requests_.end() || it->second.state != State::HELD || !named.insert(member.number).second)
+        if (it == requests_.end() || it->second.state != State::HELD ||
+            !named.insert(member.number).second)
             return std::nullopt;
         requests.push_back(&it->second);
         hosts.push_back(it->second.host.name);
@@ -158,7 +167,8 @@ void Slots::release(uint32_t uid, uint32_t number)
 bool Slots::signal(uint32_t uid, const SignalTask &call)
 {
     auto it = requests_.find({uid, call.number});
-    if (it == requests_.end() || (it->second.state != State::STARTED && it->second.state != State::RUNNING))
+    if (it == requests_.end() ||
+        (it->second.state != State::STARTED && it->second.state != State::RUNNING))
         return false;
     order(it->first, it->second, TASK_SIGNAL, call.name);
     return true;
@@ -166,7 +176,8 @@ bool Slots::signal(uint32_t uid, const SignalTask &call)
 
 void Slots::owner_ended(uint32_t uid)
 {
-    for (auto it = requests_.lower_bound({uid, 0}); it != requests_.end() && it->first.first == uid;) {
+    for (auto it = requests_.lower_bound({uid, 0});
+         it != requests_.end() && it->first.first == uid;) {
         Request &request = it->second;
         request.wanted = false;
         if (request.state == State::WAITING || request.state == State::HELD) {
@@ -186,15 +197,17 @@ bool Slots::report(uint64_t agent, const TaskReport &report)
         return false;
     Request &request = it->second;
     bool ended = report.head.kind == PMI_TASK_EXITED;
-    if (ended ? request.state != State::STARTED && request.state != State::RUNNING : request.state != State::STARTED)
+    if (ended ? request.state != State::STARTED && request.state != State::RUNNING
+              : request.state != State::STARTED)
         return false;
     request.state = State::RUNNING;
     for (Order &late : request.late)
         orders_.push_back({agent, late.head, std::move(late.bytes)});
     request.late.clear();
     if (request.wanted)
-        events_.push_back({report.head.uid, report.head.number, static_cast<pmi_task_stage>(report.head.kind),
-                           report.head.code, report.text, ""});
+        events_.push_back({report.head.uid, report.head.number,
+                           static_cast<pmi_task_stage>(report.head.kind), report.head.code,
+                           report.text, ""});
     if (ended)
         over(it);
     give_waiting();
@@ -209,13 +222,15 @@ bool Slots::is_at(const Request &request, uint64_t agent)
 
 bool Slots::any_at(uint64_t agent) const
 {
-    return std::ranges::any_of(requests_, [agent](const auto &entry) { return is_at(entry.second, agent); });
+    return std::ranges::any_of(requests_,
+                               [agent](const auto &entry) { return is_at(entry.second, agent); });
 }
 
 void Slots::daemon_came(const std::string &host, uint64_t agent)
 {
     for (auto &[key, request] : requests_) {
-        if (request.state != State::WAITING && !request.host.has_daemon && request.host.name == host)
+        if (request.state != State::WAITING && !request.host.has_daemon &&
+            request.host.name == host)
             request.host = {host, agent};
     }
     for (Order &order : awaiting_[host]) {
@@ -230,7 +245,8 @@ void Slots::daemon_failed(const std::string &host, const std::string &why)
     awaiting_.erase(host);
     for (auto it = requests_.begin(); it != requests_.end();) {
         const Request &request = it->second;
-        if (request.state != State::STARTED || request.host.has_daemon || request.host.name != host) {
+        if (request.state != State::STARTED || request.host.has_daemon ||
+            request.host.name != host) {
             ++it;
             continue;
         }

@@ -1,9 +1,10 @@
 /*
- * See task_manager.h: calls of processes, orders to proxies, events for the callers, and the dialogue with a resource
- * manager.
+ * See task_manager.h: calls of processes, orders to proxies, events for the callers, and the
+ * dialogue with a resource manager.
  *
- * The event "wish" requests slots of a resource manager, which grants or refuses them; the event "released" returns
- * them.  The reply to "slots" holds all that the resource manager has to know, so that it may miss events.
+ * The event "wish" requests slots of a resource manager, which grants or refuses them; the event
+ * "released" returns them.  The reply to "slots" holds all that the resource manager has to know,
+ * so that it may miss events.
  */
 
 #include "stepmgr/tasks/task_manager.h"
@@ -35,8 +36,9 @@ TaskManager::TaskManager(StepState &state, const step_config &config, Hooks hook
         launch_hosts_.push_back(config.hosts[i]);
 }
 
-/* Hosts are those on which a process of the world lives, and then others (step_relays.cpp).  Without a manager, and
- * with --adapt-range, slots and the world together are at most MAX, a growth under way included. */
+/* Hosts are those on which a process of the world lives, and then others (step_relays.cpp).
+ * Without a manager, and with --adapt-range, slots and the world together are at most MAX, a growth
+ * under way included. */
 void TaskManager::update_slot_capacity()
 {
     std::vector<Slots::Host> hosts;
@@ -50,9 +52,12 @@ void TaskManager::update_slot_capacity()
     slots_.time(state_.now_ms);
     if (state_.managed)
         return;
-    int world =
-        state_.adaptation ? std::max(state_.world.size(), state_.adaptation->change.new_size) : state_.world.size();
-    auto besides = [&](int size) { return static_cast<size_t>(std::max(state_.range_max - size, 0)); };
+    int world = state_.adaptation
+                    ? std::max(state_.world.size(), state_.adaptation->change.new_size)
+                    : state_.world.size();
+    auto besides = [&](int size) {
+        return static_cast<size_t>(std::max(state_.range_max - size, 0));
+    };
     if (state_.range_max > 0)
         slots_.set_capacity(besides(world), besides(state_.range_min));
     else
@@ -66,22 +71,26 @@ std::string TaskManager::why_no_capacity(int new_size) const
     if (state_.managed || state_.range_max == 0 || held == 0 || new_size <= state_.world.size() ||
         new_size + held <= state_.range_max)
         return "";
-    return std::to_string(held) + " slots are held for processes that the program starts, so that --adapt-range " +
+    return std::to_string(held) +
+           " slots are held for processes that the program starts, so that --adapt-range " +
            std::to_string(state_.range_min) + ":" + std::to_string(state_.range_max) + " leaves " +
-           std::to_string(state_.range_max - held) + " for the world now: try again when some are released";
+           std::to_string(state_.range_max - held) +
+           " for the world now: try again when some are released";
 }
 
 std::string TaskManager::why_no_spawn(int count) const
 {
-    int64_t all = state_.adaptation ? std::max(state_.world.size(), state_.adaptation->change.new_size)
-                                    : state_.world.size();
+    int64_t all = state_.adaptation
+                      ? std::max(state_.world.size(), state_.adaptation->change.new_size)
+                      : state_.world.size();
     all += static_cast<int64_t>(slots_.had());
     for (const auto &[name, processes] : state_.spawned)
         all += processes;
     if (state_.processes_max == 0 || all + count <= state_.processes_max)
         return "";
-    return std::to_string(count) + " processes are too many: the job has " + std::to_string(all) + " of " +
-           std::to_string(state_.processes_max) + ", and elasticd refuses more (limits.spawn_beyond_slots): submit it "
+    return std::to_string(count) + " processes are too many: the job has " + std::to_string(all) +
+           " of " + std::to_string(state_.processes_max) +
+           ", and elasticd refuses more (limits.spawn_beyond_slots): submit it "
            "with --places " + std::to_string(count);
 }
 
@@ -89,7 +98,8 @@ void TaskManager::on_task_call(const SetCaller &caller, const TaskCall &call)
 {
     hooks_.track_ends();
     update_slot_capacity();
-    std::string answer = std::visit([&](const auto &known) { return answer_task(caller, known); }, call);
+    std::string answer =
+        std::visit([&](const auto &known) { return answer_task(caller, known); }, call);
     if (!answer.empty())
         hooks_.reply({{caller, answer}});
     carry_out_tasks();
@@ -98,8 +108,9 @@ void TaskManager::on_task_call(const SetCaller &caller, const TaskCall &call)
 std::string TaskManager::answer_task(const SetCaller &caller, const AllocateSlots &call)
 {
     if (task_listeners_[caller.uid].events.size() >= EVENTS_PENDING_MAX)
-        return SetAnswer::error(PMI_TASK_NO_PLACE,
-                                "this process has not yet received the earlier events of its requests");
+        return SetAnswer::error(
+            PMI_TASK_NO_PLACE,
+            "this process has not yet received the earlier events of its requests");
     if (std::string why = Slots::why_malformed(call); !why.empty())
         return SetAnswer::wrong(why);
     std::string why = slots_.allocate(caller.uid, call);
@@ -109,7 +120,8 @@ std::string TaskManager::answer_task(const SetCaller &caller, const AllocateSlot
 std::string TaskManager::answer_task(const SetCaller &caller, const StartTask &call)
 {
     bool started = slots_.start(caller.uid, call);
-    return started ? SetAnswer().bytes() : SetAnswer::wrong("the request has no slot, or is started");
+    return started ? SetAnswer().bytes()
+                   : SetAnswer::wrong("the request has no slot, or is started");
 }
 
 std::string TaskManager::answer_task(const SetCaller &caller, const CancelSlot &call)
@@ -130,7 +142,8 @@ std::string TaskManager::answer_task(const SetCaller &caller, const SignalTask &
     return SetAnswer().bytes();
 }
 
-/* Like an expansion a group of its own, but of no world that adapts: its end is that of these processes alone. */
+/* Like an expansion a group of its own, but of no world that adapts: its end is that of these
+ * processes alone. */
 std::string TaskManager::answer_task(const SetCaller &caller, const StartWorld &call)
 {
     std::vector<uint32_t> numbers;
@@ -144,21 +157,24 @@ std::string TaskManager::answer_task(const SetCaller &caller, const StartWorld &
     }
     auto hosts = slots_.start_world(caller.uid, call.members);
     if (!hosts)
-        return SetAnswer::wrong("not each of the requests has a slot, is given once, and is not started");
+        return SetAnswer::wrong(
+            "not each of the requests has a slot, is given once, and is not started");
     std::vector<const char *> names;
     std::vector<const char *const *> programs;
     for (size_t i = 0; i < numbers.size(); i++) {
         names.push_back((*hosts)[i].c_str());
         programs.push_back(argvs[i].data());
     }
-    const step_world world = {caller.uid, static_cast<int>(numbers.size()), numbers.data(), names.data(),
-                              programs.data(), call.parent.c_str()};
+    const step_world world = {caller.uid,      static_cast<int>(numbers.size()),
+                              numbers.data(),  names.data(), programs.data(), call.parent.c_str()};
     char error[512] = "";
     int group = -1;
-    if (state_.effects.launch_world(state_.effects.context, &world, &group, error, sizeof error) < 0)
+    if (state_.effects.launch_world(state_.effects.context, &world, &group, error, sizeof error) <
+        0)
         slots_.world_failed(caller.uid, numbers, error);
     else
-        state_.separate_groups.insert(group), task_worlds_[group] = {caller.uid, std::move(numbers)};
+        state_.separate_groups.insert(group),
+            task_worlds_[group] = {caller.uid, std::move(numbers)};
     return SetAnswer().bytes();
 }
 
@@ -226,12 +242,13 @@ void TaskManager::carry_out_tasks()
     std::vector<SetReply> replies;
     for (auto &[uid, listener] : task_listeners_) {
         if (listener.caller && !listener.events.empty())
-            replies.push_back({*std::exchange(listener.caller, std::nullopt), write_task_events(listener.events)});
+            replies.push_back({*std::exchange(listener.caller, std::nullopt),
+                               write_task_events(listener.events)});
     }
     hooks_.reply(replies);
 }
 
-/* ---- the resource manager -------------------------------------------------------------------------------- */
+/* ---- the resource manager -------------------------------------------------------------------- */
 
 namespace {
 
@@ -260,12 +277,14 @@ Json write_size_request(const Slots::SlotRequest &slot_request)
 }
 
 /* "a:2" is twice "a".  Nothing: they are more than `most`. */
-std::optional<std::vector<std::string>> each_slot(const std::vector<std::string> &hosts, size_t most)
+std::optional<std::vector<std::string>> each_slot(const std::vector<std::string> &hosts,
+                                                  size_t most)
 {
     std::vector<std::string> slots;
     for (const std::string &host : hosts) {
         size_t colon = host.find(':');
-        auto count = parse_number(colon == std::string::npos ? "1" : host.substr(colon + 1), 1, SIZE_MAX_PROCESSES);
+        auto count = parse_number(colon == std::string::npos ? "1" : host.substr(colon + 1), 1,
+                                  SIZE_MAX_PROCESSES);
         if (!count || static_cast<size_t>(*count) > most - slots.size())
             return std::nullopt;
         slots.insert(slots.end(), static_cast<size_t>(*count), host.substr(0, colon));
@@ -278,11 +297,14 @@ std::optional<std::vector<std::string>> each_slot(const std::vector<std::string>
 void TaskManager::log_slots(const Slots::Notice &notice)
 {
     if (!notice.slot_request)
-        return state_.journal.add(state_.now_ms, "released", {{"hosts", write_hosts(notice.released)}});
+        return state_.journal.add(state_.now_ms, "released",
+                                  {{"hosts", write_hosts(notice.released)}});
     if (!notice.end)
-        return state_.journal.add(state_.now_ms, SIZE_REQUESTED, write_size_request(*notice.slot_request));
-    Json fields = {
-        {REQUEST_NUMBER, notice.slot_request->number}, {"kind", "slots"}, {"result", to_string(*notice.end)}};
+        return state_.journal.add(state_.now_ms, SIZE_REQUESTED,
+                                  write_size_request(*notice.slot_request));
+    Json fields = {{REQUEST_NUMBER, notice.slot_request->number},
+                   {"kind", "slots"},
+                   {"result", to_string(*notice.end)}};
     if (*notice.end != SizeRequestEnd::GRANTED)
         fields["reason"] = notice.reason;
     state_.journal.add(state_.now_ms, SIZE_REQUEST_ENDED, fields);
@@ -291,22 +313,27 @@ void TaskManager::log_slots(const Slots::Notice &notice)
 std::string TaskManager::answer_grant(const Json &id, const GrantRequest &grant)
 {
     if (!state_.managed)
-        return write_error({id, ErrorCode::MANAGED, "mpiexec itself gives slots to this step's program"});
+        return write_error(
+            {id, ErrorCode::MANAGED, "mpiexec itself gives slots to this step's program"});
     update_slot_capacity();
     bool is_new = grant.grant == slots_.granted() + 1;
-    auto hosts = is_new ? each_slot(grant.hosts, PMI_TASKS_MAX - std::min<size_t>(slots_.had(), PMI_TASKS_MAX))
+    auto hosts = is_new ? each_slot(grant.hosts,
+                                    PMI_TASKS_MAX - std::min<size_t>(slots_.had(), PMI_TASKS_MAX))
                         : std::vector<std::string>();
     if (!hosts)
-        return write_error({id, ErrorCode::CHANGE, "a job has at most " + std::to_string(PMI_TASKS_MAX) +
-                                                       " slots, and this one " + std::to_string(slots_.had()) +
-                                                       " already: grant fewer"});
+        return write_error({id, ErrorCode::CHANGE,
+                            "a job has at most " + std::to_string(PMI_TASKS_MAX) +
+                                " slots, and this one " + std::to_string(slots_.had()) +
+                                " already: grant fewer"});
     slots_.add_hosts(*hosts);
     if (!slots_.grant(grant.grant, grant.request_number, *hosts))
-        return write_error({id, ErrorCode::STALE, "the last grant was " + std::to_string(slots_.granted()) +
-                                                      ": query the slots, and repeat what is missing"});
+        return write_error({id, ErrorCode::STALE,
+                            "the last grant was " + std::to_string(slots_.granted()) +
+                                ": query the slots, and repeat what is missing"});
     if (is_new)
         state_.journal.add(state_.now_ms, "granted",
-                           {{REQUEST_NUMBER, grant.request_number}, {"grant", grant.grant}, {"hosts", grant.hosts}});
+                           {{REQUEST_NUMBER, grant.request_number}, {"grant", grant.grant},
+                            {"hosts", grant.hosts}});
     carry_out_tasks();
     return write_answer(id, {{"granted", slots_.granted()}});
 }
@@ -358,7 +385,7 @@ int64_t TaskManager::next_ms() const
     return slots < 0 ? relays : relays < 0 ? slots : std::min(slots, relays);
 }
 
-/* ---- events for listeners ----------------------------------------------------------------------------- */
+/* ---- events for listeners -------------------------------------------------------------------- */
 
 /* Takes as many as an answer has. */
 std::string TaskManager::write_task_events(std::deque<Slots::Event> &events)

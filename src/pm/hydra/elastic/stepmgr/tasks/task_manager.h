@@ -1,7 +1,7 @@
 /*
- * Slots for processes that the program starts one by one (slots.h), those processes, and the proxies that run them.
- * Calls come from the proxies of the calling processes; orders go to the proxies of the slots.  DA1-DA3, DA9, DA10,
- * DA12.
+ * Slots for processes that the program starts one by one (slots.h), those processes, and the
+ * proxies that run them.  Calls come from the proxies of the calling processes; orders go to the
+ * proxies of the slots.  DA1-DA3, DA9, DA10, DA12.
  *
  *   task_manager.cpp    calls, orders and events; requests to a resource manager
  *   relay_proxies.cpp   proxies on hosts without a process of the world
@@ -32,7 +32,8 @@ class TaskManager {
   public:
     struct Hooks {
         std::function<void(const std::vector<SetReply> &)> reply;
-        std::function<void()> track_ends;       /* proxies report the end of each process from now on */
+        /* proxies report the end of each process from now on */
+        std::function<void()> track_ends;
     };
 
     TaskManager(StepState &state, const step_config &config, Hooks hooks);
@@ -96,7 +97,8 @@ class TaskManager {
 
     void add_relay_hosts(std::vector<Slots::Host> &hosts) const;
     void update_relay_proxies();
-    bool is_needed(const std::string &host, const RelayProxy &post, const Slots::HostCounts &used) const;
+    bool is_needed(const std::string &host, const RelayProxy &post,
+                   const Slots::HostCounts &used) const;
     bool has_member_on(const std::string &host) const;
     void start_relay_proxy(const std::string &host);
     void relay_proxy_failed(const Agent &agent);

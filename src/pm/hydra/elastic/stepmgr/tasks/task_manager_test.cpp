@@ -1,4 +1,5 @@
-/* Slots as a resource manager is requested them, and beside a world that grows (slots_test.cpp has the rest). */
+/* Slots as a resource manager is requested them, and beside a world that grows (slots_test.cpp has
+ * the rest). */
 
 #include <gtest/gtest.h>
 
