@@ -3,11 +3,11 @@
  * real core of the step manager (src/pm/hydra/elastic/stepmgr), and measures the processor time
  * that the core takes for what they report.
  *
- *   growth_reports PROCESSES DAEMONS
+ *   growth_reports PROCESSES PROXIES
  *
- * Half of the processes are launched on half of the daemons and initialise; then the step is
+ * Half of the processes are launched on half of the proxies and initialise; then the step is
  * requested to grow to all of them: launch, INIT and READY of each joining process, the plan,
- * PREPARED, FROZEN and COMMITTED of the daemons.  At the end all processes exit.  Prints one JSON
+ * PREPARED, FROZEN and COMMITTED of the proxies.  At the end all processes exit.  Prints one JSON
  * line: seconds of processor time for the launch's reports, the growth, the end, and how many
  * reports that were.  The work of proxies and the network is not in it.
  */
@@ -46,7 +46,7 @@ double processor_seconds()
 /* Half of the processes each: the launch and the growth. */
 class SimulatedJob {
   public:
-    SimulatedJob(int processes, int daemons) : half_(processes / 2), daemons_(daemons / 2)
+    SimulatedJob(int processes, int proxies) : half_(processes / 2), proxies_(proxies / 2)
     {
         step_config config = {};
         config.step_id = "bench";
@@ -88,13 +88,13 @@ class SimulatedJob {
         for (int rank = 0; rank < half_; rank++)
             report(group_, rank, REPORT_READY,
                    write_ready({static_cast<uint32_t>(rank), {1, 2, 4096, 0, 0, 0}}));
-        each_daemon(group_, REPORT_PREPARED, "");
-        each_daemon(0, REPORT_PREPARED, "");
-        each_daemon(group_, REPORT_PREPARED, "");
+        each_proxy(group_, REPORT_PREPARED, "");
+        each_proxy(0, REPORT_PREPARED, "");
+        each_proxy(group_, REPORT_PREPARED, "");
         stepmgr_time(core_, now_ms_ += 1000);
-        each_daemon(0, REPORT_FROZEN, write_number(10));
-        each_daemon(0, REPORT_COMMITTED, "");
-        each_daemon(group_, REPORT_COMMITTED, "");
+        each_proxy(0, REPORT_FROZEN, write_number(10));
+        each_proxy(0, REPORT_COMMITTED, "");
+        each_proxy(group_, REPORT_COMMITTED, "");
         if (!committed_)
             fail("the growth was not committed: " + answer_);
     }
@@ -104,7 +104,7 @@ class SimulatedJob {
         for (int group : {0, group_}) {
             for (int rank = 0; rank < half_; rank++)
                 report(group, rank, REPORT_EXITED, write_exited({static_cast<uint32_t>(rank), 0}));
-            for (int proxy = 0; proxy < daemons_; proxy++)
+            for (int proxy = 0; proxy < proxies_; proxy++)
                 stepmgr_proxy_disconnected(core_, now_ms_, group, proxy);
         }
     }
@@ -113,13 +113,13 @@ class SimulatedJob {
 
   private:
     int proxy_of(int rank) const { return static_cast<int>(static_cast<int64_t>(rank) *
-                                                           daemons_ / half_); }
+                                                           proxies_ / half_); }
 
     void start_group(int group)
     {
         std::vector<std::string> names;
-        for (int proxy = 0; proxy < daemons_; proxy++)
-            names.push_back("node" + std::to_string(10000 + (group ? daemons_ : 0) + proxy));
+        for (int proxy = 0; proxy < proxies_; proxy++)
+            names.push_back("node" + std::to_string(10000 + (group ? proxies_ : 0) + proxy));
         std::vector<step_process> processes;
         for (int rank = 0; rank < half_; rank++)
             processes.push_back(
@@ -141,9 +141,9 @@ class SimulatedJob {
         to_core(group, proxy_of(rank), kind, payload);
     }
 
-    void each_daemon(int group, step_report kind, const std::string &payload)
+    void each_proxy(int group, step_report kind, const std::string &payload)
     {
-        for (int proxy = 0; proxy < daemons_; proxy++)
+        for (int proxy = 0; proxy < proxies_; proxy++)
             to_core(group, proxy, kind, payload);
     }
 
@@ -160,7 +160,7 @@ class SimulatedJob {
         *group = self(context).group_ = 1;
         return 0;
     }
-    static void send(void *, const step_agent *, int, step_command, uint32_t, const void *, size_t)
+    static void send(void *, const step_proxy *, int, step_command, uint32_t, const void *, size_t)
     {}
     static void reply(void *context, int, const char *line)
     {
@@ -169,7 +169,7 @@ class SimulatedJob {
             self(context).committed_ = true;
     }
 
-    int half_, daemons_, group_ = -1;
+    int half_, proxies_, group_ = -1;
     int64_t now_ms_ = 0;
     uint32_t epoch_ = 0;
     long reports_ = 0;
@@ -183,14 +183,14 @@ class SimulatedJob {
 int main(int argc, char **argv)
 {
     int processes = argc == 3 ? std::atoi(argv[1]) : 0,
-        daemons = argc == 3 ? std::atoi(argv[2]) : 0;
-    if (daemons < 2 || daemons % 2 || processes < daemons || processes % 2) {
+        proxies = argc == 3 ? std::atoi(argv[2]) : 0;
+    if (proxies < 2 || proxies % 2 || processes < proxies || processes % 2) {
         std::fprintf(
             stderr,
-            "usage: growth_reports PROCESSES DAEMONS (even, at least one process on each)\n");
+            "usage: growth_reports PROCESSES PROXIES (even, at least one process on each)\n");
         return 2;
     }
-    SimulatedJob job(processes, daemons);
+    SimulatedJob job(processes, proxies);
     double times[4] = {processor_seconds()};
     long growth = 0;
     job.start();
@@ -205,6 +205,6 @@ int main(int argc, char **argv)
         "{\"processes\": %d, \"daemons\": %d, \"launch_s\": %.4f, \"growth_s\": %.4f, \"end_s\": "
         "%.4f, "
         "\"reports\": %ld}\n",
-        processes, daemons, times[1] - times[0], times[2] - times[1], times[3] - times[2], growth);
+        processes, proxies, times[1] - times[0], times[2] - times[1], times[3] - times[2], growth);
     return 0;
 }

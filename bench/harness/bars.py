@@ -453,8 +453,8 @@ _BARS = (
         "reports",
         "what a growth costs mpiexec grows with its processes, and no faster",
         1.25,
-        "processor time of the step manager's core, and of mpiexec with real daemons, for each process when a job doubles to"
-        " 10,000 or 20,000 on 400 node daemons",
+        "processor time of the step manager's core, and of mpiexec with real proxies, for each process when a job doubles to"
+        " 10,000 or 20,000 on 400 proxies",
         "the same with 5,000",
     ),
     Bar(

@@ -1,6 +1,6 @@
 """What a growth costs mpiexec, in processor time, so that a busy machine matters little.
 
-Twice: the step manager's core alone, to which daemons and processes of a large job are simulated by one program
+Twice: the step manager's core alone, to which proxies and processes of a large job are simulated by one program
 (bench/growth_reports.cpp, which needs no MPI); and mpiexec itself, with real proxies on hosts that the fork launcher
 plays, whose processes compute nothing (bench/simulated/simulated_process.c).
 """
@@ -22,7 +22,7 @@ from .result import Case, ratio_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RULES = ROOT / "src" / "pm" / "hydra" / "elastic" / "Makefile.tests"
-DAEMONS = 400
+PROXIES = 400
 LEAST, MORE, MOST = 5000, 10000, 20000  # processes
 
 
@@ -39,7 +39,7 @@ def build(folder: Path) -> Path:
 
 def per_process(program: Path, processes: int) -> tuple[float, float]:
     """Microseconds of processor time for each process: of the growth, of the end of the job."""
-    command = [str(program), str(processes), str(DAEMONS)]
+    command = [str(program), str(processes), str(PROXIES)]
     line = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
     return line["growth_s"] * 1e6 / processes, line["end_s"] * 1e6 / processes
 
@@ -61,11 +61,11 @@ def core(bench: Bench) -> list[Case]:
     ]  # fmt: skip
 
 
-# ---- mpiexec and real daemons -------------------------------------------------------------------
+# ---- mpiexec and real proxies -------------------------------------------------------------------
 
 PATIENCE_S = 900.0
 CALM_S = 2.0  # mpiexec has nothing to do
-KIB_PER_PROCESS = 400  # of memory, with its share of a daemon
+KIB_PER_PROCESS = 400  # of memory, with its share of a proxy
 PROCESSES_APART = 2000  # of the machine's numbers, for everything else
 
 
@@ -104,9 +104,9 @@ def calm(pid: int) -> float:
     return now
 
 
-def grow_job(bench: Bench, processes: int, daemons: int) -> float:
-    """Seconds of mpiexec's processor time while half of the processes on half of the daemons become all of them."""
-    hosts = ",".join(f"n{i}:{processes // daemons}" for i in range(daemons))
+def grow_job(bench: Bench, processes: int, proxies: int) -> float:
+    """Seconds of mpiexec's processor time while half of the processes on half of the proxies become all of them."""
+    hosts = ",".join(f"n{i}:{processes // proxies}" for i in range(proxies))
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         environment = {"XDG_RUNTIME_DIR": folder}
         options = ("-launcher", "fork", "-hosts", hosts)
@@ -119,8 +119,8 @@ def grow_job(bench: Bench, processes: int, daemons: int) -> float:
             return calm(pid) - before
 
 
-def daemons(bench: Bench) -> list[Case]:
-    """Processes by processes, on the same daemons."""
+def proxies(bench: Bench) -> list[Case]:
+    """Processes by processes, on the same proxies."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
@@ -132,8 +132,8 @@ def daemons(bench: Bench) -> list[Case]:
         rounds: dict[int, list[float]] = {size: [] for size in sizes}
         for number in range(bench.amount.pick(1, 2, 3)):
             for size, times in rounds.items():
-                bench.progress.report(f"round {number + 1}, {size} processes of {DAEMONS} daemons")
-                times.append(grow_job(bench, size, DAEMONS) * 1e6 / size)
+                bench.progress.report(f"round {number + 1}, {size} processes of {PROXIES} proxies")
+                times.append(grow_job(bench, size, PROXIES) * 1e6 / size)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     bench.extra["reports"] = {size: [round(t * size / 1e6, 3) for t in times] for size, times in rounds.items()}
@@ -147,4 +147,4 @@ def daemons(bench: Bench) -> list[Case]:
 
 
 def reports(bench: Bench) -> list[Case]:
-    return core(bench) + daemons(bench)
+    return core(bench) + proxies(bench)

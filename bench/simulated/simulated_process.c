@@ -50,7 +50,7 @@ static void send_line(const char *line)
     size_t bytes = strlen(line);
 
     if (write(pmi, line, bytes) != (ssize_t) bytes)
-        die("unable to write to the daemon");
+        die("unable to write to the proxy");
 }
 
 static void query(const char *command)
@@ -62,7 +62,7 @@ static void query(const char *command)
         if (c == '\n')
             return;
     }
-    die("no answer of the daemon");
+    die("no answer of the proxy");
 }
 
 static void send_line_of_epoch(const char *what, unsigned epoch)

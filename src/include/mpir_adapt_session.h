@@ -16,7 +16,7 @@ void MPIR_Adapt_pmi_begun(void);
  * MPI_Finalize. */
 bool MPIR_Adapt_is_on(void);
 /* Whether this process has notified our proxy that it is rigid. */
-bool MPIR_Adapt_daemon_knows_rigid(void);
+bool MPIR_Adapt_proxy_knows_rigid(void);
 /* Whether this process is in a world: one that joins is in none before its commit, one that has
  * left in none after. */
 bool MPIR_Adapt_has_joined(void);

@@ -14,7 +14,7 @@
 /* ---- session_life.c ---- */
 
 /* Whether this process was started by our launcher.  Searches, if it is not known yet. */
-bool MPIR_Session_find_daemon(void);
+bool MPIR_Session_find_proxy(void);
 
 /* ---- session_call.c: a query of the step manager (pmi_adapt_set.h), and its reply ---- */
 

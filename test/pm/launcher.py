@@ -210,7 +210,7 @@ def ports_of(pid: int) -> list[int]:
 
 
 def start_slow_growth(bench: Bench, schedule: str = "2/hosts=slow1,1", probes: int = 2) -> tuple[subprocess.Popen[str], int]:
-    """A growth onto a host that takes two seconds to start; the port on which mpiexec awaits its daemon."""
+    """A growth onto a host that takes two seconds to start; the port on which mpiexec awaits its proxy."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa"]
     options = ["-n", 1, "--adapt-schedule", schedule, "--adapt-log", bench.log]
     job = bench.start(*launcher, *options, program=[bench.process, f"probes={probes}", "seconds=30"])

@@ -48,7 +48,7 @@ def test_exit_code_of_joined_processes(bench: Bench) -> None:
     expect(result.code == 5, f"exit code {result.code}: {result.err}")
 
 
-def test_launcher_fails_after_its_daemon_has_ended(bench: Bench) -> None:
+def test_launcher_fails_after_its_proxy_has_ended(bench: Bench) -> None:
     """The exit codes of all processes are known then: the job has them, elastic or not."""
     fails = bench.folder / "fails"
     fails.write_text(f'#!/bin/sh\n{bench.ssh} "$@"\nexit 3\n')
@@ -237,12 +237,12 @@ def test_a_signal_that_ends_processes_is_the_exit_code(bench: Bench, number: sig
 
 
 def test_second_interrupt_ends_at_once(bench: Bench) -> None:
-    """Whatever state processes and daemons are in."""
+    """Whatever state processes and proxies are in."""
     kinds: list[list[str]] = [["mode=rigid"], []]
     for words in kinds:
         job = start_heeding(bench, 2, "term=ignore", *words)
-        daemon = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
-        os.kill(daemon, signal.SIGSTOP)
+        proxy = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
+        os.kill(proxy, signal.SIGSTOP)
         job.send_signal(signal.SIGINT)
         time.sleep(0.2)
         before = time.monotonic()

@@ -107,7 +107,7 @@ def test_a_slow_reader_of_input_gets_all(bench: Bench) -> None:
 
 
 def test_input_that_is_echoed_comes_back(bench: Bench) -> None:
-    """Neither mpiexec, which sends input, nor the daemon, which sends output, waits for the other for ever."""
+    """Neither mpiexec, which sends input, nor the proxy, which sends output, waits for the other for ever."""
     for n in (1, 2):
         job = bench.start("-n", n, program=["sh", "-c", 'test "$PMI_RANK" = 1 || exec cat'], stdin=subprocess.PIPE)
         writer = Writer(job, MUCH_INPUT)

@@ -31,7 +31,7 @@ def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.sock
     resource.prlimit(job.pid, resource.RLIMIT_NOFILE, usual)
 
 
-def test_no_descriptor_for_a_daemon(bench: Bench) -> None:
+def test_no_descriptor_for_a_proxy(bench: Bench) -> None:
     """The growth waits for a descriptor; it is given up in time, and the job goes on, and grows when there are some."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "4s"
     job, port = start_slow_growth(bench, "0s:2/hosts=slow1,8s:2/hosts=aa", probes=1)
@@ -126,7 +126,7 @@ def test_few_descriptors_for_a_local_launch(bench: Bench) -> None:
     few_descriptors(bench, "")
 
 
-def test_few_descriptors_for_a_daemon(bench: Bench) -> None:
+def test_few_descriptors_for_a_proxy(bench: Bench) -> None:
     """The proxies of the processes that stay, among them the root of the tree, can open few files more, or none."""
     bench.extra["MPIEXEC_ADAPT_FANOUT"] = "2"
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc,dd,ee,ff,gg"]
@@ -134,9 +134,9 @@ def test_few_descriptors_for_a_daemon(bench: Bench) -> None:
     job = bench.start(*launcher, "-n", 2, "--adapt-log", bench.log, program=program)
     wait_for("the step", lambda: bench.events("adaptive"))
     for more in range(5):
-        for daemon in map(int, children(job.pid)):
-            usual = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
-            resource.prlimit(daemon, resource.RLIMIT_NOFILE, (len(procfs.descriptors(daemon)) + more, usual[1]))
+        for proxy in map(int, children(job.pid)):
+            usual = resource.prlimit(proxy, resource.RLIMIT_NOFILE)
+            resource.prlimit(proxy, resource.RLIMIT_NOFILE, (len(procfs.descriptors(proxy)) + more, usual[1]))
         for size in (7, 2):
             over = len(bench.sizes())
             query_step(bench, json.dumps({"op": "resize", "size": size}))
@@ -216,12 +216,12 @@ def test_files_may_not_grow(bench: Bench) -> None:
     """Where there is no space for a plan, or for the log, the job goes on."""
     job = bench.start("-n", 2, "--adapt-log", bench.log, program=[bench.process, "probes=2", "seconds=60"])
     wait_for("the step", lambda: bench.events("adaptive"))
-    daemon = int(children(job.pid)[0])
-    usual = resource.prlimit(daemon, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    proxy = int(children(job.pid)[0])
+    usual = resource.prlimit(proxy, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     query_step(bench, '{"op":"resize","size":3}')
     wait_for("the end of the change", lambda: bench.events("withdrawn"))
     expect("no room for the plan (File too large)" in str(bench.events("withdrawn")[0]["reason"]), str(bench.events("withdrawn")))
-    resource.prlimit(daemon, resource.RLIMIT_FSIZE, usual)
+    resource.prlimit(proxy, resource.RLIMIT_FSIZE, usual)
     query_step(bench, '{"op":"resize","size":3}')
     wait_for("the change", lambda: bench.sizes() == [3])
     resource.prlimit(job.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))

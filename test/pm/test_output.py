@@ -70,13 +70,13 @@ def test_reader_pauses_and_interrupts(bench: Bench) -> None:
 
 
 def test_mpiexec_learns_late(bench: Bench) -> None:
-    """It learns of the first adaptive process late: until then the daemon leaves output where it is, and whoever pauses
+    """It learns of the first adaptive process late: until then the proxy leaves output where it is, and whoever pauses
     does not keep mpiexec from hearing of it."""
     job = start_spilling(bench, "stop=1", "probes=0", schedule="4")
     wait_for("mpiexec to stop", lambda: re.search(r"^State:\s+T", Path(f"/proc/{job.pid}/status").read_text(), re.M))
-    daemon = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
+    proxy = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
     time.sleep(1)
-    expect(procfs.resident_kb(daemon) < 12000, f"the daemon has grown to {procfs.resident_kb(daemon)} KB")
+    expect(procfs.resident_kb(proxy) < 12000, f"the proxy has grown to {procfs.resident_kb(proxy)} KB")
     job.send_signal(signal.SIGCONT)
     wait_for("the adaptation", lambda: bench.sizes() == [4])
     job.send_signal(signal.SIGINT)
@@ -153,7 +153,7 @@ def test_terminal_and_session(bench: Bench) -> None:
         expect(sessions == wanted, f"{options}: sessions {sessions} instead of {wanted}")
 
 
-def test_daemon_stops(bench: Bench) -> None:
+def test_proxy_stops(bench: Bench) -> None:
     """A stopped proxy makes its adaptation wait, and not mpiexec."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-n", 2, "--adapt-schedule", "4,2", "--adapt-log", bench.log]
@@ -164,22 +164,22 @@ def test_daemon_stops(bench: Bench) -> None:
     for _ in range(3):
         expect(query_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
         time.sleep(0.5)
-    expect(not bench.sizes(), "an adaptation without a daemon that stands still")
+    expect(not bench.sizes(), "an adaptation without a proxy that stands still")
     os.kill(stopped, signal.SIGCONT)
     expect_ok(bench, bench.finish(job), [4, 2])
 
 
-def test_daemon_dies_in_a_message(bench: Bench) -> None:
-    """The last thing that mpiexec gets of a joining daemon is a part of a message: the growth fails, the job goes on."""
+def test_proxy_dies_in_a_message(bench: Bench) -> None:
+    """The last thing that mpiexec gets of a joining proxy is a part of a message: the growth fails, the job goes on."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-n", 1, "--adapt-schedule", "2,2s:1", "--adapt-log", bench.log]
     words = ["probes=0", "seconds=5", "delay=30", "spill=16000", "spill_from=1"]
     job = bench.start(*launcher, *options, program=[bench.process, *words])
-    daemon = int(wait_for("the joining daemon", lambda: children(job.pid)[1:])[0])
-    wait_for("its process", lambda: children(daemon))
+    proxy = int(wait_for("the joining proxy", lambda: children(job.pid)[1:])[0])
+    wait_for("its process", lambda: children(proxy))
     job.send_signal(signal.SIGSTOP)
     time.sleep(1)  # the spilt output fills all buffers
-    os.kill(daemon, signal.SIGKILL)
+    os.kill(proxy, signal.SIGKILL)
     job.send_signal(signal.SIGCONT)
     result = bench.finish(job)
     expect(result.code == 0, f"exit code {result.code}: {result.err}")

@@ -26,7 +26,7 @@
  *     spill=KB       a child of each process prints as much, in lines of 1 KB with uid and number:
  *                    of launched ones when they are adaptive, of joining ones from the start
  *     spill_from=E   only processes of epoch E or later do so
- *     stop=1         uid 0 stops mpiexec, its daemon's parent, before it introduces itself
+ *     stop=1         uid 0 stops mpiexec, its proxy's parent, before it introduces itself
  *
  * Its world is as in the plans.  In the window all processes synchronise (through a shared file
  * that is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
@@ -450,7 +450,7 @@ static void run(void)
         done++;
         echo_line();
     }
-    /* As MPI_Finalize: who ends while the daemons have yet to learn of the last commit would be
+    /* As MPI_Finalize: who ends while the proxies have yet to learn of the last commit would be
      * taken for one that fails in the window. */
     for (;;) {
         uint32_t seen = load32(&board->wake);

@@ -38,7 +38,7 @@ def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
                 return int(words[words.index("--control-port") + 1].rsplit(":", 1)[1])
         return None
 
-    return wait_for("a node daemon", poll, limit_s)
+    return wait_for("a proxy", poll, limit_s)
 
 
 def expect_cut_off(port: int, printed: bytes) -> None:
@@ -67,7 +67,7 @@ def expect_reported_once(result: Result) -> None:
 
 @pytest.mark.load_sensitive  # the job runs for 3 s
 def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
-    """Whoever names a daemon's id without the secret is cut off; adaptive and rigid jobs go on."""
+    """Whoever names a proxy's id without the secret is cut off; adaptive and rigid jobs go on."""
     for words in (["seconds=3"], ["seconds=3", "mode=rigid"]):
         launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
         job = bench.start(*launcher, "-n", 2, program=[bench.process, *words])
@@ -83,7 +83,7 @@ def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
 
 
 def test_unauthenticated_connections_before_the_proxies(bench: Bench) -> None:
-    """Whoever comes before the daemon itself, or at the same time, does not replace it: at launch and at a growth."""
+    """Whoever comes before the proxy itself, or at the same time, does not replace it: at launch and at a growth."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     options = ["--adapt-schedule", "4/hosts=slow3+slow4", "--adapt-log", bench.log]
     job = bench.start(*launcher, "-n", 2, *options, program=[bench.process, "probes=1", "seconds=40"])
@@ -171,13 +171,13 @@ def test_launcher_without_standard_input(bench: Bench) -> None:
     expect(result.code == 0 and result.out == "done\ndone\n", f"exit code {result.code}: {result.out}{result.err}")
 
 
-def test_daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
-    """Who listens instead of mpiexec, and gets to know the daemon's half of the secret, does not know the other one."""
-    daemon = bench.mpiexec.parent / "hydra_pmi_proxy"
+def test_proxy_does_nothing_for_an_impostor(bench: Bench) -> None:
+    """Who listens instead of mpiexec, and gets to know the proxy's half of the secret, does not know the other one."""
+    proxy = bench.mpiexec.parent / "hydra_pmi_proxy"
     with socket.create_server(("127.0.0.1", 0)) as impostor:
         words = ["--control-port", f"127.0.0.1:{impostor.getsockname()[1]}", "--launcher", "ssh", "--demux", "poll"]
         words += ["--pgid", "0", "--retries", "1", "--usize", "-2", "--pmi-port", "0", "--gpus-per-proc", "-2"]
-        job = bench.start(*words, "--secret", "stdin", "--proxy-id", "0", mpiexec=daemon, program=[], stdin=subprocess.PIPE)
+        job = bench.start(*words, "--secret", "stdin", "--proxy-id", "0", mpiexec=proxy, program=[], stdin=subprocess.PIPE)
         assert job.stdin
         job.stdin.write("0123456789abcdef" * 2 + "fedcba9876543210" * 2 + "\n")
         job.stdin.flush()
@@ -187,7 +187,7 @@ def test_daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
             printed = b""
             while len(printed) < 20:
                 printed += connection.recv(64)
-            expect(printed == bytes(4) + bytes.fromhex("0123456789abcdef" * 2), f"the daemon sends {printed!r}")
+            expect(printed == bytes(4) + bytes.fromhex("0123456789abcdef" * 2), f"the proxy sends {printed!r}")
             connection.sendall(printed[4:])
             result = bench.finish(job)
     expect(result.code != 0 and "is not this job's mpiexec" in result.err, f"{result.code}: {result.err}")

@@ -16,7 +16,7 @@ from support import procfs
 from support.checks import expect, wait_for
 
 
-def links_between_daemons(bench: Bench) -> int:
+def links_between_proxies(bench: Bench) -> int:
     """TCP connections that have a proxy of the test at both ends."""
     inodes = set()
     for pid in bench.processes():
@@ -36,13 +36,13 @@ def start_tree(bench: Bench, schedule: str, *words: object) -> subprocess.Popen[
     return bench.start(*launcher, *options, program=[bench.process, *words])
 
 
-def test_tree_of_daemons(bench: Bench) -> None:
+def test_tree_of_proxies(bench: Bench) -> None:
     """Twelve proxies with a fan-out of two: four levels."""
     job = start_tree(bench, "12,9,12,2s:8", "probes=4", "seconds=60")
     wait_for("the third adaptation", lambda: len(bench.sizes()) == 3)
-    links = links_between_daemons(bench)
+    links = links_between_proxies(bench)
     expect_ok(bench, bench.finish(job), [12, 9, 12, 8])
-    expect(links >= 10, f"{links} connections between node daemons")
+    expect(links >= 10, f"{links} connections between proxies")
 
 
 def test_tree_with_large_plans(bench: Bench) -> None:
@@ -59,7 +59,7 @@ def test_tree_without_fan_out(bench: Bench) -> None:
     options = ["-n", 7, "--adapt-schedule", "12,2s:8", "--adapt-log", bench.log]
     job = bench.start(*launcher, *options, program=[bench.process, "probes=2", "seconds=60"])
     wait_for("the first adaptation", lambda: bench.sizes())
-    expect(links_between_daemons(bench) == 0, "node daemons are connected")
+    expect(links_between_proxies(bench) == 0, "proxies are connected")
     expect_ok(bench, bench.finish(job), [12, 8])
 
 
@@ -75,7 +75,7 @@ def free_ports(count: int) -> tuple[int, int]:
 
 
 def test_tree_without_ports(bench: Bench) -> None:
-    """Daemons that join find no port to listen on (mpiexec has two, the first daemons have seven): mpiexec sends to them directly."""
+    """Proxies that join find no port to listen on (mpiexec has two, the first proxies have seven): mpiexec sends to them directly."""
     first, last = free_ports(9)
     bench.extra["MPIEXEC_PORT_RANGE"] = f"{first}:{last}"
     result = bench.finish(start_tree(bench, "0.5s:12,9", "probes=2", "seconds=60"))
@@ -92,7 +92,7 @@ def test_no_port_for_a_launch(bench: Bench) -> None:
     wait_for("the step", lambda: bench.events("adaptive"))
     with contextlib.ExitStack() as held:
         for port in range(first, last + 1):
-            with contextlib.suppress(OSError):  # mpiexec's, or the daemon's
+            with contextlib.suppress(OSError):  # mpiexec's, or the proxy's
                 listener = held.enter_context(socket.socket())
                 listener.bind(("", port))
                 listener.listen()
@@ -103,19 +103,19 @@ def test_no_port_for_a_launch(bench: Bench) -> None:
     expect_ok(bench, bench.finish(job), [2])
 
 
-def test_tree_loses_daemons(bench: Bench) -> None:
-    """A daemon is killed while commands are on their way through it: the job goes on, or ends for it; nobody waits for ever."""
+def test_tree_loses_proxies(bench: Bench) -> None:
+    """A proxy is killed while commands are on their way through it: the job goes on, or ends for it; nobody waits for ever."""
     for round_number in range(8):
         bench.log.unlink(missing_ok=True)
         job = start_tree(bench, "0.3s:12,9", "probes=1", "seconds=50")
         wait_for("the launch", lambda: bench.events("launching"))
         time.sleep(random.uniform(0, 0.1))
-        daemons = children(job.pid)
-        struck = random.randrange(max(len(daemons), 1))
+        proxies = children(job.pid)
+        struck = random.randrange(max(len(proxies), 1))
         with contextlib.suppress(ProcessLookupError, IndexError):  # all may be over
-            os.kill(int(daemons[struck]), signal.SIGKILL)
+            os.kill(int(proxies[struck]), signal.SIGKILL)
         result = bench.finish(job)
-        reported = f"round {round_number}, daemon {struck}: exit code {result.code}, {bench.sizes()}: {result.err}"
+        reported = f"round {round_number}, proxy {struck}: exit code {result.code}, {bench.sizes()}: {result.err}"
         if result.code == 0:
             expect(bench.sizes() in ([9], [12]), reported)
         else:

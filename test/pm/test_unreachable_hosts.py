@@ -21,8 +21,8 @@ def test_unreachable_host(bench: Bench) -> None:
     expect(len(bench.events("failed")) == 1, f"one failure expected: {result.err}")
 
 
-def test_mpiexec_dies_while_daemons_come(bench: Bench) -> None:
-    """A daemon that comes when mpiexec is not there any more ends, also where its launcher is mpiexec's child."""
+def test_mpiexec_dies_while_proxies_come(bench: Bench) -> None:
+    """A proxy that comes when mpiexec is not there any more ends, also where its launcher is mpiexec's child."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     job = bench.start(*launcher, "-n", 2, program=["/bin/sleep", "1000"])
     wait_for("the launchers", lambda: len(children(job.pid)) == 2)
@@ -70,7 +70,7 @@ def test_spawn_on_silent_hosts(bench: Bench) -> None:
     result = bench.run(*launcher, "-n", 1, program=[sys.executable, script])
     expect(result.out.count("cmd=spawn_result rc=-1") == 2, f"the answers are: {result.out}{result.err}")
     for host in ("silent1", "silent2"):
-        expect(f"host {host}: its node daemon" in result.err and "within 1 s" in result.err, f"it prints: {result.err}")
+        expect(f"host {host}: its proxy" in result.err and "within 1 s" in result.err, f"it prints: {result.err}")
     expect(result.code == 0, f"exit code {result.code}: {result.err}")
     bench.expect_nothing_left()
 
@@ -88,7 +88,7 @@ def test_unreachable_host_at_launch(bench: Bench) -> None:
         bench.expect_nothing_left()
 
 
-# Plays mpiexec's proxy, or ssh.  The daemon of DYING, the last one, is killed: at once, or when so much of its
+# Plays mpiexec's proxy, or ssh.  The proxy of DYING, the last one, is killed: at once, or when so much of its
 # output was passed on, bytes or up to a word.
 DYING = r"""#!PYTHON
 import os, re, select, signal, socket, subprocess, sys
@@ -114,13 +114,13 @@ if inherited:
     above = socket.socket(fileno=int(inherited))
     below, end = socket.socketpair()
     os.environ["HYDI_CONTROL_FD"] = str(end.fileno())
-    daemon = subprocess.Popen(words, pass_fds=[end.fileno()])
+    proxy = subprocess.Popen(words, pass_fds=[end.fileno()])
     end.close()
 else:
     listener = socket.create_server(("127.0.0.1", 0))
     address, port = re.search(r"--control-port (\S+):(\d+)", words[-1]).groups()
     words[-1] = re.sub(r"(--control-port) \S+", rf"\1 127.0.0.1:{listener.getsockname()[1]}", words[-1])
-    daemon = subprocess.Popen(words)
+    proxy = subprocess.Popen(words)
     below, above = listener.accept()[0], socket.create_connection((address, int(port)))
 sent = b""
 
@@ -143,7 +143,7 @@ try:
                 above.sendall(data[: end_of(sent + data) - len(sent)])
                 sent += data
 finally:
-    daemon.kill()
+    proxy.kill()
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -171,7 +171,7 @@ def expect_failure(bench: Bench, launcher: str, after: str, options: list[object
     what = f"{launcher}, {options}, after {after}"
     expect(result.code == 1, f"{what}: exit code {result.code}: {result.err}{result.out}")
     reported = [line for line in result.err.splitlines() if line.startswith(f"host {hosts[-1]}")]
-    never_came, failed = r"could not be started by \S+, or was killed", "is lost: its node daemon was killed"
+    never_came, failed = r"could not be started by \S+, or was killed", "is lost: its proxy was killed"
     how = never_came if after == "0" else f"{never_came}|{failed}" if launcher == "ssh" else failed  # ssh may be seen to end first
     expect(len(reported) == 1 and re.search(how, reported[0]), f"{what}: it prints: {result.err}")
     in_the_middle = after != "0" and not options  # of what Hydra writes or reads by itself
@@ -179,7 +179,7 @@ def expect_failure(bench: Bench, launcher: str, after: str, options: list[object
     bench.expect_nothing_left()
 
 
-def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
+def test_proxy_dies_while_the_job_starts(bench: Bench) -> None:
     """Before it states who it is, right after, in the middle of a message, and while mpiexec waits for all in a barrier."""
     with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
     for launcher, hello in (("one host", 4), ("fork", 4), ("ssh", 4 + 16)):
@@ -189,7 +189,7 @@ def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
 
 
 # PMI of two ranks on two hosts.  When mpiexec has received the first one's barrier, the second one stops mpiexec, kills the
-# first one's daemon, enters the barrier itself, and lets mpiexec continue.
+# first one's proxy, enters the barrier itself, and lets mpiexec continue.
 BARRIER_OF_A_LOST_HOST = """
 import os, signal, sys, time
 from pathlib import Path
@@ -213,14 +213,14 @@ pmi.readline()
 if first:
     send(b"cmd=barrier_in\\n")
     (folder / "part").write_text(str(os.getppid()))
-    os.replace(folder / "part", folder / "daemon")
+    os.replace(folder / "part", folder / "proxy")
     pmi.readline()
 else:
-    daemon, mpiexec = wait_for("daemon"), wait_for("mpiexec")
+    proxy, mpiexec = wait_for("proxy"), wait_for("mpiexec")
     time.sleep(0.5)
     os.kill(mpiexec, signal.SIGSTOP)
-    os.kill(daemon, signal.SIGKILL)
-    while os.path.exists(f"/proc/{daemon}") and state(daemon) != "Z":
+    os.kill(proxy, signal.SIGKILL)
+    while os.path.exists(f"/proc/{proxy}") and state(proxy) != "Z":
         time.sleep(0.01)
     send(b"cmd=barrier_in\\n")
     time.sleep(0.5)
@@ -243,7 +243,7 @@ def test_barrier_of_a_lost_host(bench: Bench) -> None:
         result = bench.finish(job)
         # 9: the process of the other host was killed, and its end was reported in time
         expect(result.code in (1, 9), f"{options}: exit code {result.code}: {result.err}{result.out}")
-        expect("host aa is lost: its node daemon was killed" in result.err, f"{options}: it prints: {result.err}")
+        expect("host aa is lost: its proxy was killed" in result.err, f"{options}: it prints: {result.err}")
         expect("[mpiexec@" not in result.err, f"{options}: Hydra reports it, too: {result.err}")
         bench.expect_nothing_left()
 

@@ -34,7 +34,7 @@ if host != "bb":
 listener = socket.create_server(("127.0.0.1", 0))
 address, port = re.search(r"--control-port (\S+):(\d+)", command).groups()
 command = re.sub(r"(--control-port) \S+", rf"\1 127.0.0.1:{listener.getsockname()[1]}", command)
-daemon = subprocess.Popen(["sh", "-c", "exec " + command])
+proxy = subprocess.Popen(["sh", "-c", "exec " + command])
 below, above = listener.accept()[0], socket.create_connection((address, int(port)))
 spoilt, received, introduction = False, b"", 4 + 16  # its number and half of the secret
 
@@ -105,7 +105,7 @@ while True:
         if not data:
             below.close()
             above.close()
-            daemon.wait()
+            proxy.wait()
             sys.exit(0)
         if ready is below:
             received += data
@@ -115,7 +115,7 @@ while True:
 
 
 def test_malformed_reports(bench: Bench) -> None:
-    """A daemon's message of several reports does not add up, in several ways: the growth fails, the job goes on."""
+    """A proxy's message of several reports does not add up, in several ways: the growth fails, the job goes on."""
     for how in ("endless", "larger", "nested", "rest"):
         bench.log.unlink(missing_ok=True)
         bench.ssh.write_text(STANDS_BETWEEN.replace("HOW", how))

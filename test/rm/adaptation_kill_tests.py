@@ -31,7 +31,7 @@ EXPECTED: dict[str, dict[int, set[str]]] = {
     "elasticd": dict.fromkeys(EVENTS, DONE),
     "mpiexec": dict.fromkeys(EVENTS, FAILED),
     "elastic-stepd": dict.fromkeys(EVENTS, FAILED),
-    "node daemon": dict.fromkeys(EVENTS, FAILED),
+    "proxy": dict.fromkeys(EVENTS, FAILED),
     "staying process": dict.fromkeys(EVENTS, FAILED),
     # E3: before agreement staying processes never notice.
     "joining process": {2: DONE, 3: EITHER, 4: FAILED, 5: FAILED, 6: FAILED},
@@ -89,7 +89,7 @@ def kill(daemon: Daemon, program: Path, victim: str, started: dict[str, int], be
     if victim == "joining process":
         pids = wait_for("a joining process", lambda: set(descendants(mpiexec, program.name)) - set(before))
         pid = min(pids)
-    elif victim == "node daemon":
+    elif victim == "proxy":
         pid = min(descendants(mpiexec, "hydra_pmi_proxy"))
     else:
         pid = {

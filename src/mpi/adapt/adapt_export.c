@@ -109,5 +109,5 @@ void MPIR_Measure_register_pvars(void)
     add(MPI_UNSIGNED, "adapt_measure_every", &pvars.every,
         "One iteration of the loop that probes is measured in so many");
     add(MPI_UNSIGNED, "adapt_graph_writes", &pvars.writes,
-        "How often this process has written all its loops to the board of its node daemon");
+        "How often this process has written all its loops to the board of its proxy");
 }

@@ -32,7 +32,7 @@ int MPIR_Init_default_thread_level(void)
     exit(1);
 }
 
-/* The business card in hexadecimal, for the daemon and, through it, for joining processes. */
+/* The business card in hexadecimal, for the proxy and, through it, for joining processes. */
 static int register_adaptive(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -197,7 +197,7 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     goto fn_exit;
 }
 
-static bool daemon_knows_rigid;
+static bool proxy_knows_rigid;
 
 /* A rigid program: the resource manager learns of it, nothing else happens.  Threads with sessions
  * of their own, which MPI_Init does not keep out of the library, do not see the board meanwhile. */
@@ -209,14 +209,14 @@ static void notify_rigid(void)
     MPIR_Board_open();
     change_phase(PMI_ADAPT_PHASE_INIT, PMI_ADAPT_PHASE_NONE);
     if (MPIR_Board_is_ours())
-        daemon_knows_rigid = !MPIR_Board_notify_proxy("cmd=adapt_init mode=rigid");
+        proxy_knows_rigid = !MPIR_Board_notify_proxy("cmd=adapt_init mode=rigid");
     MPIR_Board_close();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-bool MPIR_Adapt_daemon_knows_rigid(void)
+bool MPIR_Adapt_proxy_knows_rigid(void)
 {
-    return daemon_knows_rigid;
+    return proxy_knows_rigid;
 }
 
 int MPIR_Adapt_complete_init(void)

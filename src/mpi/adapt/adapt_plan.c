@@ -1,9 +1,9 @@
 /*
- * The plan of an adaptation, read where the daemon has put it: mapped from the board's file, and
+ * The plan of an adaptation, read where the proxy has put it: mapped from the board's file, and
  * checked once.
  *
  * Why it does not change meanwhile: this process' slot names its serial number, and as long as it
- * does the daemon puts no other plan there, also when this one is withdrawn or over (pmi_adapt.h).
+ * does the proxy puts no other plan there, also when this one is withdrawn or over (pmi_adapt.h).
  * The file is sealed against shrinking, so that what is mapped stays mapped.  The proxy and the
  * other processes of the board could write there in spite of that.  They are programs of the same
  * user and job, and are trusted, as they could change this process' memory anyway.  The check is

@@ -62,7 +62,7 @@ int MPIR_Adapt_need_plan(unsigned epoch)
 
     mpi_errno = take_plan(epoch);
     MPIR_ERR_CHECK(mpi_errno);
-    /* the daemon writes it before anything that a process could wait for */
+    /* the proxy writes it before anything that a process could wait for */
     MPIR_ERR_CHKANDJUMP2(!MPIR_Adapt.plan, mpi_errno, MPI_ERR_OTHER, "**adaptplan",
                          "**adaptplan %d %d", (int) epoch, ENOENT);
 

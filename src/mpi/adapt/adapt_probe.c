@@ -1,8 +1,8 @@
 /*
  * MPI_Probe_adapt.  The common case is a store, a fence and a load; everything else is in
  * wait_for_decision.  The order matters (doc/developer/decisions/agreement.md): the count is
- * visible to the daemon before gate and limit are read, and the daemon shuts these before it reads
- * the counts, so that either the process sees them shut or the daemon sees the count.  SPEC P1-P7.
+ * visible to the proxy before gate and limit are read, and the proxy shuts these before it reads
+ * the counts, so that either the process sees them shut or the proxy sees the count.  SPEC P1-P7.
  */
 
 #include "adapt.h"
@@ -89,7 +89,7 @@ static int answer_true(int *pending_adaptation, int *local_status, MPI_Info * in
     return info ? give_info(info) : MPI_SUCCESS;
 }
 
-/* Something is pending: TRUE, FALSE, or wait until the daemon has decided.  FALSE or not, there may
+/* Something is pending: TRUE, FALSE, or wait until the proxy has decided.  FALSE or not, there may
  * be something to prepare. */
 static int wait_for_decision(bool * agreed)
 {
@@ -102,7 +102,7 @@ static int wait_for_decision(bool * agreed)
         /* Committed here, but not everywhere yet: the limit is still the last target. */
         if (__atomic_load_n(&control->epoch, __ATOMIC_ACQUIRE) < MPIR_Adapt.epoch)
             break;
-        /* In this order, because the daemon writes the target before it writes the epoch: a limit
+        /* In this order, because the proxy writes the target before it writes the epoch: a limit
          * that was only the ceiling never counts as the target. */
         uint32_t agreed_epoch = __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE);
         uint64_t limit = __atomic_load_n(&control->limit, __ATOMIC_ACQUIRE);

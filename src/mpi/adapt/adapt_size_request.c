@@ -1,6 +1,6 @@
 /*
  * MPIX_Adapt_request: size requests of this process.  The request is checked here and sent to the
- * node daemon in one line; whoever manages resources grants or refuses it, and its end appears on
+ * proxy in one line; whoever manages resources grants or refuses it, and its end appears on
  * the board (pmi_adapt_request.h).  All calls are local.  One request of a process is open at a
  * time: the next one replaces it.
  *

@@ -10,7 +10,7 @@
 #include "adapt.h"
 
 #define COMMS_MAX 8     /* that are reported one by one */
-#define NAME_BYTES_MAX 64       /* of a communicator, as the daemon takes it */
+#define NAME_BYTES_MAX 64       /* of a communicator, as the proxy takes it */
 
 struct unreceived {
     int count;

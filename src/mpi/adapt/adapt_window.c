@@ -312,7 +312,7 @@ static int end_window(unsigned epoch, int *callback_errno)
     mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
     MPIR_ERR_CHECK(mpi_errno);
 
-    /* The counter restarts before the daemon can learn of the commit and freeze anew. */
+    /* The counter restarts before the proxy can learn of the commit and freeze anew. */
     MPIR_Adapt.count = 0;
     __atomic_store_n(&MPIR_Board.slot->count, 0, __ATOMIC_RELEASE);
     MPIR_Adapt_end_plan();

@@ -1,6 +1,6 @@
 /*
  * The process' side of the adapt board (pmi_adapt.h): mapping it, and the one-way messages to the
- * node daemon. SPEC I3.
+ * proxy. SPEC I3.
  */
 
 #include "connect_board.h"
@@ -134,7 +134,7 @@ int MPIR_Board_notify_proxy(const char *format, ...)
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     int failed = PMIU_Adapt_send(line, length + 1);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
 
   fn_exit:
     MPL_free(line);

@@ -1,6 +1,6 @@
 /*
  * The ties of this process to the job that it was started in: the adapt board (pmi_adapt.h), which
- * it shares with the node daemon, and the lines to that.  Adaptations, sessions and process
+ * it shares with the proxy, and the lines to that.  Adaptations, sessions and process
  * requests all use it; it knows none of them.
  *
  * Owned by whichever thread holds the library's critical section.
@@ -43,7 +43,7 @@ bool MPIR_Board_joins(unsigned *uid);
 bool MPIR_Board_is_created(void);
 /* Whether the board belongs to this process' group; queries PMI for its name, so after MPI_Init. */
 int MPIR_Board_is_ours(void);
-/* One-way message to the daemon, printf-like; the newline is added. */
+/* One-way message to the proxy, printf-like; the newline is added. */
 int MPIR_Board_notify_proxy(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
 
 /* ---- connect_replies.c ---- */

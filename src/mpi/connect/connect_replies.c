@@ -1,5 +1,5 @@
 /*
- * Waiting for answers of the node daemon (pmi_adapt_set.h), also in programs that do not adapt:
+ * Waiting for answers of the proxy (pmi_adapt_set.h), also in programs that do not adapt:
  * these give back the board but for what has the count of answers, which stays mapped from the
  * first question on.
  */

@@ -17,7 +17,7 @@ static int secret_digit_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The key used here is derived from the secret, which mpiexec and the node daemons may have as
+/* The key used here is derived from the secret, which mpiexec and the proxies may have as
  * well. */
 static bool parse_secret(const char *text, ssize_t length, unsigned char secret[MPIR_DYNPROC_SEAL])
 {

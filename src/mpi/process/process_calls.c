@@ -179,7 +179,7 @@ static bool wait_on(int n, MPIR_Request * const requests[], bool all)
     return waits;
 }
 
-/* Until the daemon answers, at most; other threads work meanwhile. */
+/* Until the proxy answers, at most; other threads work meanwhile. */
 static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
 {
     const struct timespec limit = {.tv_nsec = ms * 1000000L };

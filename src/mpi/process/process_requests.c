@@ -272,7 +272,7 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
     MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
                          "array_of_requests");
     MPIR_ERR_CHKANDJUMP1(!arch, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "arch_type");
-    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_daemon(), mpi_errno, MPIX_ERR_ALLOCATE,
+    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_proxy(), mpi_errno, MPIX_ERR_ALLOCATE,
                          "**processallocate", "**processallocate %s",
                          "the process was not started by this MPI's mpiexec");
     MPIR_ERR_CHKANDJUMP1(strcmp(arch, MPIX_ANYWHERE) && (uname(&machine) < 0 ||

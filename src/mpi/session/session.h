@@ -34,7 +34,7 @@ int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, co
 
 /* Whether this process was started by our launcher: known once it has opened a session, or has
  * searched. */
-bool MPIR_Session_has_daemon(void);
+bool MPIR_Session_has_proxy(void);
 /* Of a session for one thread (MPI_THREAD_SINGLE), alone in its process, calls take no locks, as
  * after MPI_Init.  A session that is opened later brings them back for good: it is opened by the
  * same thread, which is in no other call then.  For MPI_THREAD_FUNNELED there are locks, because

@@ -174,7 +174,7 @@ int MPIR_Session_insert_bcs(struct MPIR_Session_answer *answer)
     for (uint32_t n = MPIR_Session_answer_number(answer); n > 0 && !answer->bad; n--) {
         uint32_t uid = MPIR_Session_answer_number(answer);
         MPIR_Session_answer_text(answer, bc, PMI_SET_CARD_MAX);
-        MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+        MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
         mpi_errno = insert_other_bc(uid, bc);
         MPIR_ERR_CHECK(mpi_errno);
     }

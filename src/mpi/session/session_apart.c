@@ -63,7 +63,7 @@ static int rendezvous_round(const int *lpids, int n, const char *stringtag, int 
     rendezvous_count++;
     uint32_t bcs = MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad || (bcs != 0 &&
-                         bcs != (uint32_t) n), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+                         bcs != (uint32_t) n), mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     *complete = bcs == 0;
     MPL_initlock_lock(&MPIR_Session_contact_lock);
     mpi_errno = insert_missing(&answer, lpids, (int) bcs);

@@ -138,7 +138,7 @@ static int query_join(struct part *part)
     MPIR_ERR_CHECK(mpi_errno);
     uint32_t entry = MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad ||
-                        entry >= PMI_SET_BCASTS_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+                        entry >= PMI_SET_BCASTS_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     part->entry = (int) entry;
 
   fn_exit:
@@ -208,7 +208,7 @@ static int take_text(struct MPIR_Session_answer *answer, char *text, int len)
     uint32_t bytes = MPIR_Session_answer_number(&whole);
 
     MPIR_Session_answer_text(answer, text, len - 1);
-    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     MPIR_ERR_CHKANDJUMP2(bytes >= (uint32_t) len, mpi_errno, MPI_ERR_TRUNCATE, "**psettruncated",
                          "**psettruncated %d %d", (int) bytes, len - 1);
 

@@ -1,5 +1,5 @@
 /*
- * Questions about process sets to the step manager, through the node daemon (pmi_adapt_set.h): a
+ * Questions about process sets to the step manager, through the proxy (pmi_adapt_set.h): a
  * call is written and sent, and the answer awaited and fetched.  A waiting thread makes progress,
  * and other threads may send queries meanwhile.  SA1, SE1.
  */
@@ -13,7 +13,7 @@ int MPIR_Session_check_manager(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!MPIR_Session_has_daemon(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION,
+    MPIR_ERR_CHKANDJUMP(!MPIR_Session_has_proxy(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION,
                         "**psetmanager");
     MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined() &&
                         !MPIR_Session_may_query(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION,
@@ -144,11 +144,11 @@ static int fetch_part(uint32_t id, struct MPIR_Session_answer *answer, size_t * 
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     MPIR_ERR_CHKANDJUMP(failed ||
                         sscanf(part, "cmd=adapt_set_part bytes=%zu", total) != 1, mpi_errno,
-                        MPI_ERR_OTHER, "**adaptdaemon");
+                        MPI_ERR_OTHER, "**adaptproxy");
     if (*total == 0)
         goto fn_exit;
     const char *hex = strstr(part, "data=");
-    MPIR_ERR_CHKANDJUMP(!hex, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(!hex, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     bytes = MPL_realloc(answer->bytes, *total, MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!bytes, mpi_errno, MPI_ERR_OTHER, "**nomem");
     answer->bytes = bytes;

@@ -30,7 +30,7 @@ int MPIR_Session_become_dynamic(MPIR_Info * info)
 
     if (info)
         MPIR_Info_get_impl(info, "mpix_dynamic", MPI_MAX_INFO_VAL, value, &flag);
-    if (!flag || strcmp(value, "true") || !MPIR_Session_has_daemon() || MPIR_Session_is_dynamic())
+    if (!flag || strcmp(value, "true") || !MPIR_Session_has_proxy() || MPIR_Session_is_dynamic())
         goto fn_exit;
     MPIR_Session_write_set_dynamic(&call);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -78,7 +78,7 @@ int MPIR_Session_leaves(bool * leaves)
     MPIR_ERR_CHECK(mpi_errno);
     *leaves = MPIR_Session_answer_number(&answer) == 1;
     MPIR_Session_note_stays(MPIR_Session_answer_number(&answer) == 1, stamp);
-    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
 
   fn_exit:
     MPIR_Session_answer_free(&answer);
@@ -215,7 +215,7 @@ static int query_change(const char *bound, bool only_query, struct change *chang
     char bc[PMI_SET_CARD_MAX];
 
     *change = (struct change) {.type = MPIX_RC_NONE,.tag = -1 };
-    if (!MPIR_Session_has_daemon())
+    if (!MPIR_Session_has_proxy())
         goto fn_exit;
     MPIR_ERR_CHKANDJUMP(bound && !*bound, mpi_errno, MPI_ERR_ARG, "**psetunknown");
     mpi_errno = MPIR_Session_call_prepare();
@@ -231,7 +231,7 @@ static int query_change(const char *bound, bool only_query, struct change *chang
     change->type = (int) MPIR_Session_answer_number(&answer);
     MPIR_Session_answer_text(&answer, change->delta, PMI_SET_NAME_MAX);
     uint32_t tag = MPIR_Session_answer_number(&answer);
-    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     if (change->type == MPIX_RC_NONE)
         note_queried(bound);    /* or the board may not have the reply yet */
     if (change->delta[0]) {

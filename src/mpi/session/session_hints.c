@@ -15,7 +15,7 @@ int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * h
 
     *result = NULL;
     MPIR_ERR_CHECK(mpi_errno);
-    if (!MPIR_Session_has_daemon())
+    if (!MPIR_Session_has_proxy())
         goto fn_exit;
     MPIR_Session_write_set_hints(&call, hints);
     mpi_errno = MPIR_Session_call_query(&call, &answer);

@@ -58,7 +58,7 @@ int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool *
         uint32_t uid = MPIR_Session_answer_number(answer);
         MPIR_Session_answer_text(answer, bc, PMI_SET_CARD_MAX);
         MPIR_ERR_CHKANDJUMP(answer->bad || uid >= MPID_SESSION_LPIDS_MAX ||
-                            n == PMI_SET_INTRODUCED_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+                            n == PMI_SET_INTRODUCED_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
         mpi_errno = MPIR_Session_insert_bc((int) uid, bc);
         MPIR_ERR_CHECK(mpi_errno);
         lpids[n++] = (int) uid;
@@ -81,9 +81,9 @@ int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer)
     int *lpids = MPIR_Session_answer_members(answer, &n);
 
     MPL_initlock_lock(&MPIR_Session_contact_lock);
-    MPIR_ERR_CHKANDJUMP(answer->bad || !lpids, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad || !lpids, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     for (int i = 0; i < n; i++)
-        MPIR_ERR_CHKANDJUMP(lpids[i] < 0, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+        MPIR_ERR_CHKANDJUMP(lpids[i] < 0, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     if (n == 0)
         goto fn_exit;
     mpi_errno = MPIR_Session_note_contact(lpids, n, MPIR_SESSION_INTRODUCED);

@@ -172,7 +172,7 @@ static int open_start_group(void)
 int MPIR_Session_enter(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    bool may_be_joining = MPIR_Session_has_daemon() && !MPIR_Adapt_is_on() &&
+    bool may_be_joining = MPIR_Session_has_proxy() && !MPIR_Adapt_is_on() &&
         MPIR_Board.join_epoch > 0;
 
     MPL_initlock_lock(&lock);

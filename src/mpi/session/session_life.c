@@ -10,7 +10,7 @@
  * endpoint, addresses and the world if it was joined, because others may still use this process'
  * address, and because a next session may come; only the launcher learns that this process may end
  * now.  Parked processes speak to nobody, and wait for nobody at exit.  Programs without sessions
- * are taken down by MPI_Finalize as ever, but for the connection to our daemon: with that a first
+ * are taken down by MPI_Finalize as ever, but for the connection to our proxy: with that a first
  * session can make everything anew.  Other launchers know only of a connection that is closed;
  * under them, and in adaptive programs, no session can come then.  Adaptive programs are never
  * parked: their end is the adaptation's business.
@@ -32,8 +32,8 @@
 
 static bool used;               /* a session was opened in this process */
 static bool parked;
-static bool has_daemon;         /* of our launcher */
-static bool found_daemon;       /* the same, without a session */
+static bool has_proxy;         /* of our launcher */
+static bool found_proxy;       /* the same, without a session */
 static bool world_open;         /* between MPI_Init and MPI_Finalize */
 static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
@@ -42,7 +42,7 @@ static bool over;               /* the connection to the process manager is clos
 /* Our proxy is notified in a line, without a reply; other launchers would not understand it.  The
  * variable may be inherited by accident, from a job in which another launcher has started this
  * process. */
-static bool detect_daemon(void)
+static bool detect_proxy(void)
 {
     if (MPIR_Adapt_is_on() || !getenv(PMI_ADAPT_ENV))
         return MPIR_Board.control != NULL;
@@ -76,16 +76,16 @@ void MPIR_Session_opened(int level, bool alone)
         set_locks(false);
 }
 
-bool MPIR_Session_has_daemon(void)
+bool MPIR_Session_has_proxy(void)
 {
-    return has_daemon || found_daemon;
+    return has_proxy || found_proxy;
 }
 
-bool MPIR_Session_find_daemon(void)
+bool MPIR_Session_find_proxy(void)
 {
-    if (!used && !found_daemon)
-        found_daemon = detect_daemon();
-    return MPIR_Session_has_daemon();
+    if (!used && !found_proxy)
+        found_proxy = detect_proxy();
+    return MPIR_Session_has_proxy();
 }
 
 /* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits
@@ -103,11 +103,11 @@ int MPIR_Session_begin(void)
     if (!used) {
         used = true;
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        has_daemon = detect_daemon();
-        if (has_daemon)         /* so that its end is a failure, however soon it comes */
+        has_proxy = detect_proxy();
+        if (has_proxy)         /* so that its end is a failure, however soon it comes */
             MPIR_Board_notify_proxy("cmd=adapt_resumed");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        if (!has_daemon)
+        if (!has_proxy)
             atexit(finalize_pmi);
     }
     mpi_errno = MPID_Session_start();
@@ -142,7 +142,7 @@ bool MPIR_Session_resume(bool is_world_model)
         return false;
     }
     parked = false;
-    if (has_daemon)
+    if (has_proxy)
         MPIR_Board_notify_proxy("cmd=adapt_resumed");
     set_locks(true);
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__INITIALIZED);
@@ -176,7 +176,7 @@ bool MPIR_Session_park(void)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPID_Session_drain();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (has_daemon)
+    if (has_proxy)
         MPIR_Board_notify_proxy("cmd=adapt_parked");
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__UNINITIALIZED);
     parked = true;
@@ -185,7 +185,7 @@ bool MPIR_Session_park(void)
 
 bool MPIR_Session_keep_pmi(void)
 {
-    if (!used && MPIR_Adapt_daemon_knows_rigid() && !PMIU_Adapt_keep())
+    if (!used && MPIR_Adapt_proxy_knows_rigid() && !PMIU_Adapt_keep())
         return true;
     over = PMIU_Adapt_has_manager();
     return false;
@@ -238,7 +238,7 @@ static int pass_barrier(struct MPIR_Session_watch *watch)
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         MPL_sched_yield();
     }
-    MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
 
   fn_exit:
     return mpi_errno;
@@ -254,7 +254,7 @@ static int barrier(void)
 
     /* the call channel of the watch: to open it takes replies, among which the barrier's end may
      * come */
-    if (MPIR_Session_has_daemon())
+    if (MPIR_Session_has_proxy())
         MPIR_Board_answered();
     return pass_barrier(&watch);
 }

@@ -42,7 +42,7 @@ static MPL_TLS struct {
  * them. */
 void MPIR_Session_come_to(uint64_t creation)
 {
-    uint64_t *creations = MPIR_Session_has_daemon()? MPIR_Board_creations() : NULL;
+    uint64_t *creations = MPIR_Session_has_proxy()? MPIR_Board_creations() : NULL;
 
     present.creation = creation;
     present.shown = NULL;
@@ -81,7 +81,7 @@ int MPIR_Session_have_ended(const int *lpids, int n, bool * ended)
     uint32_t number = 0;
 
     *ended = false;
-    if (!MPIR_Session_has_daemon())
+    if (!MPIR_Session_has_proxy())
         goto fn_exit;
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
@@ -182,7 +182,7 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n
 
     *ended = false;
     /* a clock that is as cheap as that is read each time */
-    if (!MPIR_Session_has_daemon())
+    if (!MPIR_Session_has_proxy())
         goto fn_exit;
     int64_t now = now_ms();
     if (watch->due_ms == 0) {
@@ -461,7 +461,7 @@ static int poll_members(int *made_progress)
 
 void MPIR_Session_watch_members(MPIR_Comm * comm)
 {
-    if (!MPIR_Session_has_daemon() || MPIR_Adapt_epoch() != 0 ||
+    if (!MPIR_Session_has_proxy() || MPIR_Adapt_epoch() != 0 ||
         comm->remote_size + comm->local_size <= 2)
         return;
     if (members.hook_id < 0 &&

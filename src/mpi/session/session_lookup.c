@@ -31,13 +31,13 @@ static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_mad
     for (uint32_t i = 0; i < n && !answer->bad; i++)
         MPIR_Session_answer_text(answer, i < 2 ? made->operands[i] : rest, PMI_SET_NAME_MAX);
     made->ranks = MPIR_Session_answer_members(answer, &made->size);
-    MPIR_ERR_CHKANDJUMP(answer->bad || !made->ranks, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad || !made->ranks, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     mpi_errno = MPIR_Session_insert_bcs(answer);
     MPIR_ERR_CHECK(mpi_errno);
     uint32_t how_long = MPIR_Session_answer_number(answer);
     *lasts = how_long != PMI_SET_LASTS_NOT;
     made->state_lasts = how_long == PMI_SET_LASTS;
-    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     for (int i = 0; i < made->size; i++) {
         made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_lpid();
         if (made->ranks[i] < 0)
@@ -80,7 +80,7 @@ int MPIR_Session_cache_lookups(struct MPIR_Session_answer *answer, uint32_t n,
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_made *made;
 
-    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     for (; n > 0; n--) {
         mpi_errno = read_lookup(answer, NULL, stamp, &made);
         MPIR_ERR_CHECK(mpi_errno);
@@ -157,7 +157,7 @@ int MPIR_Session_list_made(uint32_t * serial,
         if (!answer.bad)
             take_name(state, name, size);
     }
-    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
 
   fn_exit:
     MPIR_Session_answer_free(&answer);

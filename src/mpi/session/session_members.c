@@ -92,7 +92,7 @@ static int learn_world(unsigned epoch)
             uids[n++] = first++;
     }
     MPIR_ERR_CHKANDJUMP(answer.bad ||
-                        n != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+                        n != MPIR_Process.size, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     take_world(epoch, uids, members, n);
 
   fn_exit:

@@ -111,12 +111,12 @@ static int read_done(struct MPIR_Session_answer *answer, struct done *done)
 
     done->op = (int) MPIR_Session_answer_number(answer);
     uint32_t n = MPIR_Session_answer_number(answer);
-    MPIR_ERR_CHKANDJUMP(answer->bad || n > NAMES_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad || n > NAMES_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     done->n = (int) n;
     for (int i = 0; i < done->n; i++)
         MPIR_Session_answer_text(answer, done->names[i], MPI_MAX_PSET_NAME_LEN - 1);
     MPIR_Session_answer_text(answer, done->why_not, sizeof(done->why_not) - 1);
-    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
 
   fn_exit:
     return mpi_errno;
@@ -192,7 +192,7 @@ int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_
     struct done done = { 0 };
 
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_Session_has_daemon()) {
+    if (MPIR_Session_has_proxy()) {
         mpi_errno = write_request(&call, op, input, ninput, info);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = query_op(&call, &done);
@@ -218,7 +218,7 @@ int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset,
     *op = MPIX_PSETOP_NULL;
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(!output, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "output");
-    if (MPIR_Session_has_daemon()) {
+    if (MPIR_Session_has_proxy()) {
         mpi_errno = write_query(&call, coll_pset, name);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = query_op(&call, &done);
@@ -352,7 +352,7 @@ int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *cons
     *output = NULL;
     *noutput = 0;
     MPIR_ERR_CHECK(mpi_errno);
-    if (is_resource_op(*op) && MPIR_Session_has_daemon()) {
+    if (is_resource_op(*op) && MPIR_Session_has_proxy()) {
         mpi_errno = write_request(&call, *op, input, ninput, info);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = send_later(&call, op, output, noutput, request);
@@ -382,7 +382,7 @@ int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset
     *output = NULL;
     *noutput = 0;
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_Session_has_daemon()) {
+    if (MPIR_Session_has_proxy()) {
         mpi_errno = write_query(&call, coll_pset, name);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = send_later(&call, op, output, noutput, request);

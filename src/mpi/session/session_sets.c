@@ -111,7 +111,7 @@ static int query_state(struct MPIR_Session_set *set, struct cached *it)
     uint32_t first = MPIR_Session_answer_number(&answer);
     set->primary = first < MPID_SESSION_LPIDS_MAX ? (int) first : -1;
     bool lasts = MPIR_Session_answer_number(&answer) != 0;
-    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     *it = (struct cached) {
         stamp, lasts, set->state, set->primary
     };

@@ -165,7 +165,7 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     int n = (int) MPIR_Session_answer_number(&answer);
-    MPIR_ERR_CHKANDJUMP(answer.bad || n != parts, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer.bad || n != parts, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     for (int i = 0; i < n; i++)
         MPIR_Session_answer_text(&answer, output[i], MPI_MAX_PSET_NAME_LEN - 1);
     *noutput = n;
@@ -434,7 +434,7 @@ int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data
         mpi_errno = MPIR_Info_set_impl(info, key, value);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     *data = info;
 
   fn_exit:

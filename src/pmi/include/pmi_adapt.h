@@ -1,12 +1,12 @@
 /*
- * The extended PMI: what a node daemon (hydra_pmi_proxy), the step manager (mpiexec) and an MPI
+ * The extended PMI: what a proxy (hydra_pmi_proxy), the step manager (mpiexec) and an MPI
  * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/developer/pmi.md.
  *
  * Three things are defined here, each once:
  *   - the environment variable PMI_ADAPT, by which a proxy notifies a process that it has the
  *     extension;
- *   - the adapt board, memory that one daemon shares with the processes it started (control words
- *     are written by the daemon only, each slot by one process only);
+ *   - the adapt board, memory that one proxy shares with the processes it started (control words
+ *     are written by the proxy only, each slot by one process only);
  *   - the plan, a table of everything that begin needs, built by the step manager and written to
  *     every board before the application is notified of the adaptation.
  *
@@ -23,7 +23,7 @@
 
 /* PMI_ADAPT="version=14 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 modify=0"
  *   version    of this interface
- *   fd         descriptor of the board (a memfd inherited from the daemon)
+ *   fd         descriptor of the board (a memfd inherited from the proxy)
  *   slot       index of this process' slot on that board
  *   uid        number of this process, unique in the job for ever; processes of the launch have
  *              uid == rank
@@ -37,11 +37,11 @@
 #define PMI_ADAPT_ENV "PMI_ADAPT"
 /* "0": mpiexec ends no process for the end of another one */
 #define PMI_CLEANUP_ENV "PMI_AUTO_CLEANUP"
-/* the daemon's: inode of /proc/self/ns/pid; 0: not known */
+/* the proxy's: inode of /proc/self/ns/pid; 0: not known */
 #define PMI_PID_NAMESPACE_ENV "PMI_PID_NAMESPACE"
 #define PMI_ADAPT_VERSION 14
 
-/* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
+/* ---- wire commands, process to proxy (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
  *   cmd=adapt_init mode=rigid
  *   cmd=adapt_init mode=adaptive pidns=<inode> card=<hex>
@@ -61,7 +61,7 @@
  *                                      enough
  *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been
  *                                      greeted by all that do so from other hosts
- *   cmd=adapt_committed epoch=E        to be counted as committed by the daemon: of a process that
+ *   cmd=adapt_committed epoch=E        to be counted as committed by the proxy: of a process that
  *                                      has sent something that must be delivered before the commit;
  *                                      the others count themselves on the board
  *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_request.h
@@ -86,7 +86,7 @@
  *   epoch < my last committed epoch: FALSE  (committed here, limit is still the last target);
  *   load agreed, then limit; n < limit: FALSE;  agreed == my last committed epoch + 1: TRUE;
  *   else wait on `wake`.
- * On the daemon's side (step 4):
+ * On the proxy's side (step 4):
  *   write:    plan_epoch = 0; plan_serial + 1; full fence; the plan's bytes at an offset that no
  *             slot names; plan_offset; plan_bytes; plan_epoch = epoch; gate = SHUT; wake all
  *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling; wake all
@@ -97,7 +97,7 @@
  *             prepared)
  *   release:  limit = gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all
  *             (committed everywhere)
- * The daemon stores with release order.
+ * The proxy stores with release order.
  * While the gate is shut a process that gets FALSE may read the plan and prepare for it.
  *
  * The plan is read in the board.  Its memory is not written to any more as long as a slot has its
@@ -144,7 +144,7 @@ struct pmi_adapt_control {
     uint64_t creations_offset;
     uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are none */
 
-    /* written by the daemon */
+    /* written by the proxy */
     uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */
     /* tag of a change through process sets that some process can be notified of; 0: none */
     uint32_t offer;
@@ -175,7 +175,7 @@ struct pmi_adapt_slot {
     uint64_t perf_iterations, perf_loop_ns, perf_mpi_ns;        /* pmi_adapt_measured.h */
     uint32_t perf_seq, perf_every;
     uint32_t plan_serial;       /* of the plan that the process reads; 0: none */
-    /* by the daemon: answers so far to its calls (pmi_adapt_set.h); a futex word */
+    /* by the proxy: answers so far to its calls (pmi_adapt_set.h); a futex word */
     uint32_t answered;
 };
 

@@ -2,7 +2,7 @@
  * Measurements of a process, on the board (pmi_adapt.h): of the loop that probes, in its slot, at
  * each measured probe; and all loops that it has found, with the call sites in them, in a graph of
  * its own, at most once in an interval.  A program of phases (SPEC-epop M) also reports its
- * position, in each iteration.  How the process writes both and the node daemon reads them, without
+ * position, in each iteration.  How the process writes both and the proxy reads them, without
  * ever waiting for each other: seq is odd while the process writes; what was read between two equal
  * even values of it is whole.  SPEC-performance B.
  *

@@ -9,7 +9,7 @@
  *                                      which it is void (0: none), a text for people
  *   cmd=adapt_wish_withdraw id=N       it is withdrawn
  *
- * The daemon writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's
+ * The proxy writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's
  * entries, `number` last; so a process can request the ends of its last PMI_ADAPT_REQUESTS size
  * requests, and a process that finds its number there may read the rest.
  *
@@ -59,7 +59,7 @@ struct pmi_adapt_request_ends {
     struct pmi_adapt_request_end ends[PMI_ADAPT_REQUESTS];
 };
 
-/* By the daemon alone. */
+/* By the proxy alone. */
 static inline void pmi_adapt_write_request_end(struct pmi_adapt_request_ends *ends,
                                                const struct pmi_adapt_request_end *end)
 {

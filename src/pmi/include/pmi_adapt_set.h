@@ -129,13 +129,13 @@ enum pmi_set_code {
  *   store n in count; full fence; load gate; n < gate: nothing is delivered.  0 < gate <= number of
  *   the call in which the last text was delivered here: that is over, nothing is delivered.  Else
  *   PMI_SET_TURN reports, once it is known.
- * On the daemon's side gate is OPEN, SHUT while it counts (gate = SHUT; full fence; read counts;
+ * On the proxy's side gate is OPEN, SHUT while it counts (gate = SHUT; full fence; read counts;
  * gate = greatest + 1) or if nobody can call the set so any more, or the number that is agreed on.
  */
 struct pmi_adapt_bcast {
     uint64_t count;             /* by the process */
     char pad0[64 - 8];
-    uint64_t gate;              /* by the daemon: PMI_ADAPT_GATE_* or a number */
+    uint64_t gate;              /* by the proxy: PMI_ADAPT_GATE_* or a number */
     char pad1[64 - 8];
 };
 

@@ -1,5 +1,5 @@
 /*
- * One-way messages of the extended PMI to the node daemon (doc/developer/pmi.md).  Included at the
+ * One-way messages of the extended PMI to the proxy (doc/developer/pmi.md).  Included at the
  * end of simple_pmi.c, because the connection is that file's own.
  */
 
@@ -12,7 +12,7 @@
 #include "pmi_adapt_calls.h"
 
 /* Sends one complete line ("cmd=... \n") of any length; no answer is expected.  The caller holds
- * the PMI lock.  Returns 0, or -1 when there is no daemon or the connection is broken. */
+ * the PMI lock.  Returns 0, or -1 when there is no proxy or the connection is broken. */
 int PMIU_Adapt_send(const char *line, int length)
 {
     if (PMI_initialized != NORMAL_INIT_WITH_PM || PMI_fd == -1)

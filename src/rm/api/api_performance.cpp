@@ -12,7 +12,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t WAIT_MS = 3000;       /* a node daemon that is silent for 2 s is left out */
+constexpr int64_t WAIT_MS = 3000;       /* a proxy that is silent for 2 s is left out */
 constexpr int64_t AGE_MAX_MS = 3600 * 1000;
 
 Json ratio(const std::optional<int64_t> &ppm)

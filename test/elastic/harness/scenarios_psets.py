@@ -36,7 +36,7 @@ def stairs(run: TestRun, times: str) -> None:
     run.check(f"{times} changes, {size} processes at the end" in job.lines, "the program saw other changes")
 
 
-def _daemons(job: Job) -> list[int]:
+def _proxies(job: Job) -> list[int]:
     """mpiexec's proxies."""
     command = ["ps", "-o", "pid=,comm=", "--ppid", str(job.process.pid)]
     rows = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
@@ -48,7 +48,7 @@ def sets_proxy_fails(run: TestRun) -> None:
     """SF4: a proxy is killed; the job ends with a report, and nothing is left."""
     job = run.mpiexec()
     job.await_line("^READY ", run.test.processes)
-    os.kill(_daemons(job)[-1], signal.SIGKILL)
+    os.kill(_proxies(job)[-1], signal.SIGKILL)
     checks.exit_code(run, job)
     checks.patterns(run, job.err, run.test.errors, "standard error")
 
@@ -63,7 +63,7 @@ def failed_while_all_wait(run: TestRun, what: str) -> None:
     if what == "mpiexec":
         job.signal(signal.SIGKILL)
     else:
-        os.kill(_daemons(job)[1], signal.SIGKILL)
+        os.kill(_proxies(job)[1], signal.SIGKILL)
     checks.exit_code(run, job)
     run.await_value(lambda: not processes.await_end_of_processes(run.marker, 1), "end of all processes")
     run.check("CAME" not in job.lines, "what did not come has come")
@@ -101,7 +101,7 @@ def _queries(run: TestRun) -> int:
 
 @scenario
 def lookups_counted(run: TestRun, wanted: str) -> None:
-    """Costs of Part A: a fresh name that all processes request at once is one question of each daemon."""
+    """Costs of Part A: a fresh name that all processes request at once is one question of each proxy."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^READY$")
     before = _queries(run)
@@ -160,12 +160,12 @@ def leaving_unnotified(run: TestRun) -> None:
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     (line,) = job.await_line(r"^LEAVER \d+$")
     job.await_line("^NOTIFIED$")
-    daemon, leaving = _daemons(job)[-1], int(line.split()[1])
-    os.kill(daemon, signal.SIGSTOP)
+    proxy, leaving = _proxies(job)[-1], int(line.split()[1])
+    os.kill(proxy, signal.SIGSTOP)
     (run.work / "accept").touch()
     run.await_event("accepted")
     run.await_value(lambda: not _lives(leaving), "end of the leaving process")
-    os.kill(daemon, signal.SIGCONT)
+    os.kill(proxy, signal.SIGCONT)
     checks.exit_code(run, job)
     checks.patterns(run, job.out, run.test.expect, "standard output")
     checks.ends(run, ["committed"])

@@ -4,7 +4,7 @@
  * fill caches; after that the world is measured each time that it has its smallest size.
  * Descriptors and threads must not become more, segments hardly.  The heap, counted in bytes, must
  * have come to rest by the middle of the measurements: from there on it may grow by less than 100
- * bytes an adaptation, and so may what mpiexec and this host's daemon have in memory, once
+ * bytes an adaptation, and so may what mpiexec and this host's proxy have in memory, once
  * mpiexec's history of events is full and there are enough adaptations to distinguish this from a
  * page.  --inject N leaks so many bytes each time, to show that it is seen.  Each new world also
  * makes communicators, a window and a datatype and leaves the communicators to the commit, so that
@@ -31,8 +31,8 @@
 /* mpiexec retains the last 1024 events, at least five of them for each adaptation, and the last
  * 1024 worlds. */
 #define HISTORY_EPOCHS 1024
-/* The next expansion may be there already (daemon, process, connections to mpiexec); so may
- * the last leaving process and its daemon. */
+/* The next expansion may be there already (proxy, process, connections to mpiexec); so may
+ * the last leaving process and its proxy. */
 #define PROCESSES_IN_FLIGHT 4
 #define DESCRIPTORS_IN_FLIGHT 12
 /* That of the former world, until a probe gives it back, and that of the next one; each is mapped
@@ -44,12 +44,12 @@
 static struct usage {
     long descriptors, mappings, threads, segments, heap, resident;
     /* counted by rank 0 only */
-    long processes, zombies, launcher_descriptors, daemon_descriptors, launcher_resident,
-        daemon_resident;
+    long processes, zombies, launcher_descriptors, proxy_descriptors, launcher_resident,
+        proxy_resident;
 } first, last;
 static struct sample {
     int epoch;
-    long heap, launcher, daemon;
+    long heap, launcher, proxy;
 } samples[SAMPLES_MAX];
 static int measured, first_epoch, smallest = 1 << 30, every_rank_old;
 
@@ -184,7 +184,7 @@ static struct usage measure(void)
 }
 
 /* Resources of launcher and proxy; processes that left end a moment after the commit, and
- * so do their daemons: wait for the count to fall. */
+ * so do their proxies: wait for the count to fall. */
 static void measure_launcher(struct usage *usage)
 {
     double end = et_seconds() + et.patience_s / 3;
@@ -192,8 +192,8 @@ static void measure_launcher(struct usage *usage)
 
     usage->launcher_descriptors = descriptors(launcher());
     usage->launcher_resident = resident(launcher());
-    usage->daemon_descriptors = descriptors(getppid());
-    usage->daemon_resident = resident(getppid());
+    usage->proxy_descriptors = descriptors(getppid());
+    usage->proxy_resident = resident(getppid());
 
     do {
         processes(usage);
@@ -207,10 +207,10 @@ static void notify(const char *when, const struct usage *u)
 {
     et_log("USAGE %s epoch=%d rank=%d descriptors=%ld mappings=%ld threads=%ld segments=%ld "
            "heap=%ld resident=%ld processes=%ld zombies=%ld launcher-descriptors=%ld "
-           "launcher-resident=%ld daemon-descriptors=%ld daemon-resident=%ld", when, et.epoch,
+           "launcher-resident=%ld proxy-descriptors=%ld proxy-resident=%ld", when, et.epoch,
            et.rank, u->descriptors, u->mappings, u->threads, u->segments, u->heap, u->resident,
            u->processes, u->zombies, u->launcher_descriptors, u->launcher_resident,
-           u->daemon_descriptors, u->daemon_resident);
+           u->proxy_descriptors, u->proxy_resident);
 }
 
 /* The sample of some in a row whose `what` (an offset in it) is least, or greatest. */
@@ -262,7 +262,7 @@ static void compare_growth(void)
     check_growth(measured / 2 - 1, offsetof(struct sample, heap), GROWTH_ONCE, "heap");
     if (et.rank)
         return;
-    check_growth(measured / 2 - 1, offsetof(struct sample, daemon), RESIDENT_ONCE, "daemon");
+    check_growth(measured / 2 - 1, offsetof(struct sample, proxy), RESIDENT_ONCE, "proxy");
     while (full < measured && samples[full].epoch < HISTORY_EPOCHS)
         full++;
     if (full + 2 * TOGETHER <= measured)
@@ -286,9 +286,9 @@ static void compare(void)
     ET_CHECK(last.launcher_descriptors <= first.launcher_descriptors + DESCRIPTORS_IN_FLIGHT,
              "mpiexec has %ld descriptors, before %ld", last.launcher_descriptors,
              first.launcher_descriptors);
-    ET_CHECK(last.daemon_descriptors <= first.daemon_descriptors + 2,
-             "the daemon has %ld descriptors, before %ld", last.daemon_descriptors,
-             first.daemon_descriptors);
+    ET_CHECK(last.proxy_descriptors <= first.proxy_descriptors + 2,
+             "the proxy has %ld descriptors, before %ld", last.proxy_descriptors,
+             first.proxy_descriptors);
     ET_CHECK(last.launcher_resident <= first.launcher_resident + WARMING,
              "mpiexec uses %ld bytes, before %ld", last.launcher_resident,
              first.launcher_resident);
@@ -343,7 +343,7 @@ static void after(void)
     }
     if (measured < SAMPLES_MAX)
         samples[measured++] = (struct sample) {
-        et.epoch, last.heap, last.launcher_resident, last.daemon_resident};
+        et.epoch, last.heap, last.launcher_resident, last.proxy_resident};
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
  * no system call: a thread whose every system call traps probes a hundred thousand times.  With
  * --epochs N this is so after N adaptations as well, from the second probe on (the first gives back
  * what the former world used).  With --writes N it goes on until it has written its loops for the
- * daemon N times, which is no system call either, and at most once in an interval (SPEC-performance
+ * proxy N times, which is no system call either, and at most once in an interval (SPEC-performance
  * C6).
  */
 

@@ -131,7 +131,7 @@ static void until_delivered(const char *set, const char *expected)
 }
 
 /* A query after a text has its reply after the own proxy has counted. */
-static void let_daemons_count(void)
+static void let_proxies_count(void)
 {
     int running;
 
@@ -150,7 +150,7 @@ static void check_pending(void)
     ET_MPI(MPI_Barrier(all));
     if (rank == 0) {
         ET_MPI(bcast(set, "first"));
-        let_daemons_count();
+        let_proxies_count();
         ET_ERROR(bcast(set, "second"), MPI_ERR_PENDING, "not been delivered");
         for (int i = 2; i < AHEAD; i++) {
             ET_MPI(bcast(set, NULL));
@@ -162,7 +162,7 @@ static void check_pending(void)
         until_delivered(set, "third");
     } else {
         char few[4] = "";
-        let_daemons_count();
+        let_proxies_count();
         ET_MPI(MPI_Barrier(all));
         if (rank == 1) {
             ET_ERROR(MPIX_Session_bcast_pset_info(session, set, few, sizeof(few), 0),

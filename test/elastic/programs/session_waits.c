@@ -276,19 +276,19 @@ static void join_whole(void)
     finish();
 }
 
-/* A child has nothing but its connection until the daemon has ended, so that the process' end alone
+/* A child has nothing but its connection until the proxy has ended, so that the process' end alone
  * shows what has happened. */
 static void quit(void)
 {
     const char *connection = getenv("PMI_FD");
-    pid_t daemon = getppid(), child = fork();
+    pid_t proxy = getppid(), child = fork();
 
     ET_CHECK(child >= 0 && connection, "there is no child");
     if (child == 0) {
         for (int fd = 0; fd < 1024; fd++)
             if (fd != atoi(connection))
                 close(fd);
-        while (kill(daemon, 0) == 0)
+        while (kill(proxy, 0) == 0)
             et_sleep_ms(10);
     }
     _exit(3);

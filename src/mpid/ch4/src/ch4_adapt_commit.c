@@ -23,7 +23,7 @@ static int agree_over_hosts(int value, int *greatest)
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     const unsigned oversubscribed = MPIDU_oversubscribed;
 
-    /* The daemons have just been at work, too: it happens that two processes are on one processor
+    /* The proxies have just been at work, too: it happens that two processes are on one processor
      * now, and one would spin until the scheduler's next tick. */
     if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
         MPIDU_oversubscribed = 1;

@@ -3,7 +3,7 @@
 ##
 ##   stepmgr/   the step manager without input and output
 ##   mpiexec/   what acts in Hydra's mpiexec
-##   proxy/     what acts in the node daemon, hydra_pmi_proxy
+##   proxy/     what acts in the proxy, hydra_pmi_proxy
 ##   wire/      what these two share: messages, channels, the event loop
 ##
 
@@ -174,7 +174,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_signal.h      \
     elastic/pmi_adapt_request.h        \
     elastic/pmi_messages.h          \
-    elastic/proxy/agent.h           \
+    elastic/proxy/pmip_adapt.h           \
     elastic/proxy/answers.h         \
     elastic/proxy/bcasts.h          \
     elastic/proxy/board.h           \

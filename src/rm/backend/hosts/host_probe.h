@@ -26,7 +26,7 @@ struct InstalledFile {
     bool is_library = false;
 };
 
-/* The node daemon and the library that belong to this mpiexec, as far as they are here. */
+/* The proxy and the library that belong to this mpiexec, as far as they are here. */
 std::vector<InstalledFile> installed_files(const std::string &mpiexec);
 
 std::string probe_script(const std::vector<InstalledFile> &files);

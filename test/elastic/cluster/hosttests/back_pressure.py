@@ -95,16 +95,16 @@ def mpiexec_stopped_long(run: HostRun) -> None:
 
 
 @case("I3", nodes=3, full=True, deadline_s=240)
-def daemon_stopped_long(run: HostRun) -> None:
+def proxy_stopped_long(run: HostRun) -> None:
     """As by a debugger or scontrol suspend: a proxy, while mpiexec has much to send it."""
     job = serve(run, 2, "h1,h2")
-    (daemon,) = run.pids("h2", "hydra_pmi_proxy")
-    os.kill(daemon, signal.SIGSTOP)
+    (proxy,) = run.pids("h2", "hydra_pmi_proxy")
+    os.kill(proxy, signal.SIGSTOP)
     done = run.elastic("resize", str(run.step()["step"]), "3", "--hosts", "h3")
     run.check(done.returncode == 0, f"resize: {done.stderr}")
     time.sleep(PAUSE_S)
-    run.check(job.process.poll() is None and run.step()["size"] == 2, "the job has not waited for its daemon")
-    os.kill(daemon, signal.SIGCONT)
+    run.check(job.process.poll() is None and run.step()["size"] == 2, "the job has not waited for its proxy")
+    os.kill(proxy, signal.SIGCONT)
     run.await_event("committed")
     resize(run, "2")
     stop(run, job, 2, 2)

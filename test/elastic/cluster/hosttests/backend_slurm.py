@@ -318,7 +318,7 @@ def rm_slurm_srun_fails(run: HostRun) -> None:
     daemon = Slurm(run)
     shown = daemon.await_end(daemon.submit("wide", "8", "serve"), "FAILED")
     printed = daemon.output(shown)
-    run.check(re.search("^host h2: its node daemon could not be started by slurm", printed, re.M), f"it prints: {printed}")
+    run.check(re.search("^host h2: its proxy could not be started by slurm", printed, re.M), f"it prints: {printed}")
     daemon.finish()
 
 

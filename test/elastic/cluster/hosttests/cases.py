@@ -432,7 +432,7 @@ def launch_in_vain(run: HostRun, size: int, on: str) -> None:
         os.kill(pid, 9)
     job = run.mpiexec(["-launcher", "ssh", "-hosts", on, "-ppn", "1", "--adapt-range", "1:8"], [], size, "serve")
     ends_within(run, job, FAULT_S)
-    run.check(re.search("^host h2: its node daemon could not be started by ssh", job.err, re.M), f"it prints: {job.err[-600:]}")
+    run.check(re.search("^host h2: its proxy could not be started by ssh", job.err, re.M), f"it prints: {job.err[-600:]}")
     run.check("terminated badly" not in job.err, f"Hydra reports it, too: {job.err[-600:]}")
 
 
@@ -585,7 +585,7 @@ def slurm_batch_job(run: HostRun) -> None:
 
 @case("I3", nodes=3, with_slurm=True)
 def slurm_rigid_job(run: HostRun) -> None:
-    """One srun starts the daemons of all nodes, and brings each the job's secret; standard input goes to rank 0 as ever."""
+    """One srun starts the proxies of all nodes, and brings each the job's secret; standard input goes to rank 0 as ever."""
     script = "echo $PMI_RANK on $(hostname): $([ $PMI_RANK = 0 ] && cat)"
     line = f"echo input | {run.setting.prefix}/bin/mpiexec -ppn 1 -n 3 sh -c '{script}'"
     text = batch(run, 3, line)

@@ -64,7 +64,7 @@ def farm(run: HostRun, runs: int) -> None:
     output = run.work / "runs.txt"
     job = run.start(["sh", "-c", 'exec "$@" >runs.txt', "sh", *by_ssh(run, 1, example(run, "taskfarm"), str(runs), "echo", "run")])
     run.await_value(output.exists, "output")
-    run.await_value(lambda: run.pids("h2", "hydra_pmi_proxy"), "daemon on h2")
+    run.await_value(lambda: run.pids("h2", "hydra_pmi_proxy"), "proxy on h2")
     before = most_from(run, runs // 10, runs // 200, output)
     after = most_from(run, runs - runs // 10, runs // 200, output)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err[-400:]}")
@@ -166,7 +166,7 @@ def examples_under_elasticd(run: HostRun) -> None:
 
 
 @case("DA9", nodes=2)
-def daemon_with_tasks_is_killed(run: HostRun) -> None:
+def proxy_with_tasks_is_killed(run: HostRun) -> None:
     """Neither tasks nor what they have started are left; a reaper that is killed is replaced with the next task."""
     script = "until [ -e go ]; do sleep 0.05; done; sleep 1000 & sleep 1000"
 
@@ -193,4 +193,4 @@ def daemon_with_tasks_is_killed(run: HostRun) -> None:
     run.await_value(lambda: not those("sleep", "1000"), "end of the tasks on h2")
     for pid in run.pids("h1", "hydra_pmi_proxy"):
         os.kill(pid, signal.SIGKILL)
-    run.check(job.wait() != 0, "the job goes on without its node daemon")
+    run.check(job.wait() != 0, "the job goes on without its proxy")

@@ -153,8 +153,8 @@ class Scene:
         pids = self.run.await_value(lambda: self.run.pids(self.other_host, "serve"), "joining process")
         self.kill(pids[0])
 
-    def kill_daemon_of_joining(self) -> None:
-        pids = self.run.await_value(lambda: self.run.pids(self.other_host, "hydra_pmi_proxy"), "node daemon")
+    def kill_proxy_of_joining(self) -> None:
+        pids = self.run.await_value(lambda: self.run.pids(self.other_host, "hydra_pmi_proxy"), "proxy")
         self.kill(pids[0])
 
     def stop(self, pids: list[int]) -> None:
@@ -248,11 +248,11 @@ VICTIMS = [
     Victim("mpiexec", lambda s: s.kill(s.mpiexec), ALWAYS_FAILS),
     Victim("elastic-stepd", lambda s: s.kill(s.stepd), ALWAYS_FAILS),
     Victim(
-        "node daemon of staying processes",
+        "proxy of staying processes",
         lambda s: s.kill(s.run.pids(s.staying_host, "hydra_pmi_proxy")[0]),
         ALWAYS_FAILS,
     ),
-    Victim("node daemon of joining processes", Scene.kill_daemon_of_joining, AS_JOINING),
+    Victim("proxy of joining processes", Scene.kill_proxy_of_joining, AS_JOINING),
     Victim("joining process", Scene.kill_joining, AS_JOINING),
     Victim("staying process", lambda s: s.kill(s.members[s.staying_host][0]), ALWAYS_FAILS),
     Victim(
@@ -277,13 +277,13 @@ VICTIMS = [
     ),
     Victim("mpiexec, stopped", lambda s: s.stop([s.mpiexec]), ALWAYS_GOES_ON, mend=Scene.go_on),
     Victim(
-        "node daemon of staying processes, stopped",
+        "proxy of staying processes, stopped",
         lambda s: s.stop_on(s.staying_host, "hydra_pmi_proxy"),
         ALWAYS_GOES_ON,
         mend=Scene.go_on,
     ),
     Victim(
-        "node daemon of joining processes, stopped",
+        "proxy of joining processes, stopped",
         lambda s: s.stop_on(s.other_host, "hydra_pmi_proxy"),
         dict.fromkeys(AS_JOINING, GOES_ON),
         mend=Scene.go_on,

@@ -66,7 +66,7 @@ static int check_mpiexec(const struct HYD_pg *pg, char *error, size_t error_byte
     int why = errno;
     getrlimit(RLIMIT_NOFILE, &limit);
     MPL_snprintf(error, error_bytes,
-                 "mpiexec cannot open the %d files that the node daemons of the joining processes "
+                 "mpiexec cannot open the %d files that the proxies of the joining processes "
                  "need (%s; its "
                  "limit is %llu, ulimit -n): raise the limit, or try again with fewer hosts", need,
                  MPL_strerror(why), (unsigned long long) limit.rlim_cur);

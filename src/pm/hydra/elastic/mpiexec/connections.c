@@ -54,7 +54,7 @@ static void check_all_up(struct HYD_step_group *g)
 
 /* ---- first words ----------------------------------------------------------------------------- */
 
-/* The first words of a daemon, for stock's handler, or its end before that; or another program,
+/* The first words of a proxy, for stock's handler, or its end before that; or another program,
  * which is cut off (handshake.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {
@@ -98,13 +98,13 @@ HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd)
     for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
         if (!HYD_step.core || HYD_step_is_awaited(p))
             return HYDU_sock_accept(listen_fd, fd);
-    *fd = HYD_accept(listen_fd, "a node daemon");
+    *fd = HYD_accept(listen_fd, "a proxy");
     return HYD_SUCCESS;
 }
 
 static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
 {
-    int proxy_fd = HYD_accept(fd, "a node daemon");
+    int proxy_fd = HYD_accept(fd, "a proxy");
     HYD_status status = HYD_SUCCESS;
 
     if (proxy_fd < 0)
@@ -204,7 +204,7 @@ static void give_up_proxy(struct HYD_step_group *g, int i)
 
     if (!g->removed) {
         fflush(stdout);
-        fprintf(stderr, "host %s: its node daemon, started by %s, has not connected within %lld s "
+        fprintf(stderr, "host %s: its proxy, started by %s, has not connected within %lld s "
                 "(MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  It "
                 "is given up\n", p->proxy->node->hostname, HYDT_bsci_info.launcher,
                 (long long) HYD_step.launch_limit_ms / 1000);

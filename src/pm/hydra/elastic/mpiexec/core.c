@@ -15,7 +15,7 @@ struct deferred {
     int group;
     int proxy;                  /* has disconnected; or one of these: */
 #define GROUP_PLACED (-1)
-#define DAEMON_UP (-2)
+#define PROXY_UP (-2)
     struct deferred *next;
 };
 static struct deferred *deferred_first = NULL, **deferred_last = &deferred_first;
@@ -48,7 +48,7 @@ static void drain(void)
             deferred_last = &deferred_first;
         if (g && d->proxy >= 0)
             stepmgr_proxy_disconnected(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
-        else if (g && d->proxy == DAEMON_UP)
+        else if (g && d->proxy == PROXY_UP)
             stepmgr_proxy_up(HYD_step.core, HYD_step_now_ms(), d->group);
         else if (g)
             assign_group(g);
@@ -92,7 +92,7 @@ void HYD_core_defer_assigned(struct HYD_step_group *group)
 
 void HYD_core_defer_up(struct HYD_step_group *group)
 {
-    defer(group->group, DAEMON_UP);
+    defer(group->group, PROXY_UP);
 }
 
 void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy)
@@ -105,7 +105,7 @@ void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy)
         defer(group->group, proxy);
 }
 
-/* Daemons all of whose processes had ended before there was a core to report to. */
+/* Proxies all of whose processes had ended before there was a core to report to. */
 static void report_disconnected(struct HYD_step_group *g)
 {
     for (int i = 0; i < g->proxy_count; i++) {

@@ -34,7 +34,7 @@ void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy);
 
 void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch,
                      const void *payload, size_t bytes);
-/* REPORT_FROZEN has come from this daemon, on whichever way, as the answer to the command of this
+/* REPORT_FROZEN has come from this proxy, on whichever way, as the answer to the command of this
  * sequence. */
 void HYD_core_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
 /* By the clock, if it is time; also without a core.  So are these two. */

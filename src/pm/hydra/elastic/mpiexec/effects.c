@@ -51,20 +51,20 @@ static void effect_kill_group(void *context, int group)
     HYD_step_kill_group(group);
 }
 
-static void effect_send(void *context, const struct step_agent *to, int n,
+static void effect_send(void *context, const struct step_proxy *to, int n,
                         enum step_command command, uint32_t epoch, const void *payload,
                         size_t bytes)
 {
-    struct HYD_step_daemon *daemons = MPL_malloc((size_t) n * sizeof(*daemons), MPL_MEM_PM);
+    struct HYD_step_proxy_id *proxies = MPL_malloc((size_t) n * sizeof(*proxies), MPL_MEM_PM);
 
-    if (!daemons) {
+    if (!proxies) {
         HYDU_error_printf("no memory for an adaptation message\n");
         return;
     }
     for (int i = 0; i < n; i++)
-        daemons[i] = (struct HYD_step_daemon) {to[i].group, to[i].proxy};
-    HYD_step_send_to_all(daemons, n, command, epoch, payload, bytes);
-    MPL_free(daemons);
+        proxies[i] = (struct HYD_step_proxy_id) {to[i].group, to[i].number};
+    HYD_step_send_to_all(proxies, n, command, epoch, payload, bytes);
+    MPL_free(proxies);
 }
 
 static void effect_reply(void *context, int client, const char *line)
@@ -219,7 +219,7 @@ static void create(void)
         HYD_step_option_error("--adapt-interval", error);
 
     HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2,
-                                 HYD_RELAY_FANOUT_MAX, "a number of node daemons, 2 to 1024, or 0");
+                                 HYD_RELAY_FANOUT_MAX, "a number of proxies, 2 to 1024, or 0");
     HYD_core_enter();
     HYD_step.core = stepmgr_create(&config, &effects, error, sizeof(error));
     MPL_free(hosts);

@@ -14,12 +14,12 @@
 #include "lines.h"
 #include "newcomers.h"
 
-/* for daemons to kill their processes, and for launchers to notice */
+/* for proxies to kill their processes, and for launchers to notice */
 #define AT_ONCE_MS 2000
 #define LOOK_EVERY_US 10000
-#define COME_S 5                /* for daemons that are on their way, when a signal has come */
+#define COME_S 5                /* for proxies that are on their way, when a signal has come */
 
-/* Of the processes that mpiexec has started: a launcher, or on this host the daemon itself. */
+/* Of the processes that mpiexec has started: a launcher, or on this host the proxy itself. */
 static int launchers_left(void)
 {
     int left = 0;
@@ -40,7 +40,7 @@ static void signal_launchers(int signum)
             killpg(HYD_bscu_pid_list[i], signum);
 }
 
-/* Daemons whose connection closes kill their processes.  Stock waits here for all output to end,
+/* Proxies whose connection closes kill their processes.  Stock waits here for all output to end,
  * and searches for some launchers in folders where they are not. */
 void HYD_step_end_at_once(void)
 {
@@ -77,7 +77,7 @@ static HYD_status come_by_now_cb(int fd, HYD_event_t events, void *userp)
     if (missing) {
         fflush(stdout);
         fprintf(stderr,
-                "host %s: its node daemon, started by %s, has not connected, and mpiexec has got a "
+                "host %s: its proxy, started by %s, has not connected, and mpiexec has got a "
                 "signal to end: it does not wait any longer\n", missing->node->hostname,
                 HYDT_bsci_info.launcher);
         fflush(stderr);

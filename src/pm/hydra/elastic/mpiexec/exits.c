@@ -18,7 +18,7 @@
 #include "wire/spawn.h"
 #include "../ui/mpich/mpiexec.h"
 
-/* bytes to one daemon: more than all keys of a large job */
+/* bytes to one proxy: more than all keys of a large job */
 #define PMI_WAITING_MAX (16 * 1024 * 1024)
 
 /* for a proxy to report how its process died, before we end the others */
@@ -327,7 +327,7 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
     if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {
         char text[512];
         MPL_snprintf(text, sizeof(text),
-                     "host %s is lost: its node daemon was killed or cannot be reached any more: "
+                     "host %s is lost: its proxy was killed or cannot be reached any more: "
                      "is the host up, and had it memory left?  The job ends",
                      proxy->node->hostname);
         end_job_now(text);
@@ -347,7 +347,7 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
     if (HYD_step.ending)
         return;
     MPL_snprintf(text, sizeof(text),
-                 "host %s: its node daemon could not be started by %s, or was killed before it had "
+                 "host %s: its proxy could not be started by %s, or was killed before it had "
                  "connected (see the message above, if there is one): is the host up, can you log "
                  "in there without "
                  "being asked, and is this installation there?  The job ends",
@@ -355,7 +355,7 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
     end_job_now(text);
 }
 
-/* Of a growth or a spawn it is reported only: that daemon's end is what fails them. */
+/* Of a growth or a spawn it is reported only: that proxy's end is what fails them. */
 void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_t bytes)
 {
     char text[1024];

@@ -15,13 +15,13 @@ struct HYD_step_proxy;
 
 /* Whether Hydra's rules for processes that died apply to this group. */
 int HYD_step_rules_apply(const struct HYD_step_group *group);
-/* One more process of this daemon has ended. */
+/* One more process of this proxy has ended. */
 void HYD_step_note_exit(struct HYD_step_proxy *proxy);
 /* A process has failed: the job ends after its proxy had time to report the cause. */
 void HYD_step_end_job_soon(void);
 /* By the clock: ends the job, or cuts off what is left of it. */
 void HYD_step_end_due(int64_t now_ms);
-/* The node daemon of a host of the job's own launch could not be started: the job ends. */
+/* The proxy of a host of the job's own launch could not be started: the job ends. */
 void HYD_step_launch_failed(const struct HYD_proxy *proxy);
 /* A spawned process has ended in a way that ends the job, with this wait status; the first
  * counts. */

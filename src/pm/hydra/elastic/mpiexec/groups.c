@@ -112,7 +112,7 @@ HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     goto fn_exit;
 }
 
-/* Some launchers give a daemon its connection beforehand. */
+/* Some launchers give a proxy its connection beforehand. */
 static int is_up(const struct HYD_proxy *proxy)
 {
     struct HYD_proxy *found;

@@ -87,7 +87,7 @@ static HYD_status turn_away(struct HYD_newcomer *n)
     return status;
 }
 
-/* A daemon of the launch has ended before it identified itself. */
+/* A proxy of the launch has ended before it identified itself. */
 static void give_up_inherited(int fd)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;
@@ -102,7 +102,7 @@ static void give_up_inherited(int fd)
     HYD_step_launch_failed(p);
 }
 
-/* The daemon of this group that has not come yet and may be the one with this connection. */
+/* The proxy of this group that has not come yet and may be the one with this connection. */
 static const struct HYD_proxy *awaited(int pgid, int id)
 {
     const struct HYD_pg *pg;
@@ -129,7 +129,7 @@ static ssize_t receive(struct HYD_newcomer *n, size_t all)
 
 static int knows_secret(const struct HYD_newcomer *n, int proven)
 {
-    return !proven || HYD_secret_matches(HYD_SECRET_OF_DAEMON, n->bytes + sizeof(int));
+    return !proven || HYD_secret_matches(HYD_SECRET_OF_PROXY, n->bytes + sizeof(int));
 }
 
 /* A new connection's buffer takes it at once. */

@@ -14,12 +14,12 @@
 
 #include "hydra.h"
 
-/* A new connection for this process group has something: HYD_SUCCESS, and the daemon's id; or id
+/* A new connection for this process group has something: HYD_SUCCESS, and the proxy's id; or id
  * -1, if more has to come or the connection has been closed (and deregistered), which ends the job
- * if a daemon of its launch has inherited it. */
+ * if a proxy of its launch has inherited it. */
 HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id);
 
-/* Words for the command line of the daemons. */
+/* Words for the command line of the proxies. */
 HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash);
 
 /* Number of refused connections. */

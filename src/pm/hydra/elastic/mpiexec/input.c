@@ -10,7 +10,7 @@
 #include "wire/kinds.h"
 
 /* Of at most 64 KiB, that are not known to have been passed on: a connection takes one, also while
- * the daemon waits for mpiexec to read its output.  With more, each would wait for the other. */
+ * the proxy waits for mpiexec to read its output.  With more, each would wait for the other. */
 #define INPUT_MESSAGES 1
 
 /* ---- option -s ------------------------------------------------------------------------------- */

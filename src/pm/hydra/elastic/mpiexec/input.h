@@ -15,7 +15,7 @@ struct HYD_proxy;
 
 #define HYD_INPUT_READERS "0 all none"  /* arguments of -s */
 
-/* The node daemon of who reads standard input, NULL: nobody. */
+/* The proxy of who reads standard input, NULL: nobody. */
 struct HYD_proxy *HYD_step_first_proxy(void);
 /* Checks whether rank 0 is another process now; after each event of the core. */
 void HYD_step_follow_first(void);
@@ -24,7 +24,7 @@ void HYD_step_input_up(const struct HYD_proxy *proxy);
 void HYD_step_input_ended(const struct HYD_proxy *proxy);
 /* Of -s all. */
 int HYD_step_input_is_for_all(void);
-/* HYD_ADAPT_INPUT_TAKEN of this node daemon: more may be read. */
+/* HYD_ADAPT_INPUT_TAKEN of this proxy: more may be read. */
 void HYD_step_input_taken(const struct HYD_proxy *proxy, const void *payload, size_t bytes);
 
 /* ---- called by stock files ---- */

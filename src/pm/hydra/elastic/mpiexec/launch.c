@@ -45,7 +45,7 @@ int HYD_step_programs(void)
     return last + 1;
 }
 
-/* STEP_NO_PROGRAM: a daemon lives as long as a process of its own does.  Programs that it starts
+/* STEP_NO_PROGRAM: a proxy lives as long as a process of its own does.  Programs that it starts
  * later have the directory and environment of the first program. */
 static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
 {
@@ -295,7 +295,7 @@ static int launch_pg(struct HYD_pg *pg,
     if (status != HYD_SUCCESS && HYD_server_info.port_range)
         MPL_snprintf(error, error_bytes,
                      "mpiexec finds no free port among %s (MPIEXEC_PORT_RANGE) on which node "
-                     "daemons could reach it: "
+                     "proxies could reach it: "
                      "give it more ports", HYD_server_info.port_range);
     HYDU_ERR_POP(status, "unable to listen for proxies\n");
     status = HYD_pmcd_pmi_fill_in_proxy_args(&stash, port, pg->pgid);

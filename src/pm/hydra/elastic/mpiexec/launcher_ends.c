@@ -39,7 +39,7 @@ static int left_to_hydra(const struct HYD_step_group *g, const struct HYD_step_p
         return 0;
     if (p->proxy->control_fd != HYD_FD_UNSET)
         return 1;
-    /* One that ends well without a word may have left the daemon running. */
+    /* One that ends well without a word may have left the proxy running. */
     return waitid(P_PID, (id_t) p->launcher_pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
         (info.si_code == CLD_EXITED && info.si_status == 0);
 }
@@ -91,9 +91,9 @@ static int has_world_reported(void)
     return !p;
 }
 
-/* Hydra may find a launcher's end before its watch does, and that of a node daemon that has been
+/* Hydra may find a launcher's end before its watch does, and that of a proxy that has been
  * reported as failed, or that could not be started.  When it ends a job whose spawned process has
- * died, it closes the connections of the node daemons, and they end with errors; it may read that
+ * died, it closes the connections of the proxies, and they end with errors; it may read that
  * or not. */
 static int is_not_of_the_job(pid_t pid)
 {

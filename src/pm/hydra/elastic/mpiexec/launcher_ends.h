@@ -1,7 +1,7 @@
 /*
- * The processes that launch node daemons (ssh, srun, or the daemon itself), until they have ended.
+ * The processes that launch proxies (ssh, srun, or the proxy itself), until they have ended.
  * Launchers of expansions are waited for here; those of the job's own launch are left to Hydra,
- * which waits for them at the end of the job, unless they fail before their daemon has come, for
+ * which waits for them at the end of the job, unless they fail before their proxy has come, for
  * which stock waits for ever.
  */
 

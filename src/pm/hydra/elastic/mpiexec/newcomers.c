@@ -44,7 +44,7 @@ struct HYD_newcomer *HYD_newcomers_of(int fd)
     return n ? n : note(fd);
 }
 
-static int daemons_to_come(void)
+static int proxies_to_come(void)
 {
     int n = 0;
 
@@ -74,7 +74,7 @@ void HYD_newcomers_accepted(int fd)
     HYDU_sock_cloexec(fd);
     for (const struct HYD_newcomer * c = newcomers; c; c = c->next)
         n += !c->leaving;
-    if (n >= STRANGERS_MAX && n >= STRANGERS_MAX + daemons_to_come())
+    if (n >= STRANGERS_MAX && n >= STRANGERS_MAX + proxies_to_come())
         cut_off_oldest();
     note(fd);
 }

@@ -144,11 +144,11 @@ void HYD_step_option_help_fn(void)
     printf("    unless another one is requested\n");
     printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
     printf("    probe after this time (default 30s, 0: never)\n");
-    printf("  * MPIEXEC_ADAPT_FANOUT=N: with more node daemons, commands go through a tree\n");
+    printf("  * MPIEXEC_ADAPT_FANOUT=N: with more proxies, commands go through a tree\n");
     printf("    of them in which each notifies N others (default 32, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_KILL=TIME: how long an adaptive program may take to end after\n");
     printf("    SIGTERM, SIGINT or SIGQUIT to mpiexec (default 5s, 0: as long as it likes)\n");
-    printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the node daemons of joining or spawned\n");
+    printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the proxies of joining or spawned\n");
     printf("    processes may take to start and connect (default 120s, 0: for ever)\n");
     printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
     printf("    probe (default: as many as the program makes in 2 ms, 1 to 8)\n");

@@ -1,15 +1,15 @@
 /*
- * mpiexec's connections to node daemons and its own output, as channels (wire/channel.h): whoever
+ * mpiexec's connections to proxies and its own output, as channels (wire/channel.h): whoever
  * does not read makes others wait, and never mpiexec.
  *
- * Output.  A daemon that counts its output (proxy/output.h) may send so much and no more; it is
+ * Output.  A proxy that counts its output (proxy/output.h) may send so much and no more; it is
  * notified of more space as its output goes out here.  So its connection stays open for all else
  * when the reader of mpiexec's output pauses, and its processes wait in write, as under stock
- * MPICH.  Daemons that do not count (of rigid processes, of MPI_Comm_spawn) are not read from
+ * MPICH.  Proxies that do not count (of rigid processes, of MPI_Comm_spawn) are not read from
  * meanwhile, as stock does.
  *
- * Bounds: WAITING_HIGH bytes and the space of all daemons wait at most; beyond WAITING_MAX
- * (processes that have left their output to children of theirs) no daemon is read from.  Input that
+ * Bounds: WAITING_HIGH bytes and the space of all proxies wait at most; beyond WAITING_MAX
+ * (processes that have left their output to children of theirs) no proxy is read from.  Input that
  * the job's first process does not take stays unread.
  */
 
@@ -31,12 +31,12 @@
 #define WAITING_MAX (256 * 1024 * 1024)
 #define INPUT_WAITING_MAX (256 * 1024)
 #define ROOM_OF_ALL (64 * 1024 * 1024)
-#define ROOM_MIN (64 * 1024)    /* of a daemon */
+#define ROOM_MIN (64 * 1024)    /* of a proxy */
 #define ROOM_MAX (1024 * 1024)
 #define LAST_WORDS_MS 5000      /* for somebody to take output when mpiexec has to end */
 
 static FILE *plain_stdout, *plain_stderr;       /* mpiexec's own messages went there */
-static int unpaid = 0;          /* some daemon could be notified of more space */
+static int unpaid = 0;          /* some proxy could be notified of more space */
 
 /* Descriptors that are not read because output waits. */
 static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
@@ -47,7 +47,7 @@ static size_t frame_bytes(const void *head, void *userp)
 {
     const struct HYD_proxy *proxy = userp;
 
-    return HYD_adapt_frame_from_daemon(head, proxy->proxy_process_count);
+    return HYD_adapt_frame_from_proxy(head, proxy->proxy_process_count);
 }
 
 static int connected(const struct HYD_proxy *proxy)

@@ -1,5 +1,5 @@
 /*
- * The event loop of an mpiexec that adapts, its connections to node daemons, and its own output.
+ * The event loop of an mpiexec that adapts, its connections to proxies, and its own output.
  */
 
 #ifndef MPIEXEC_OUTPUT_H_INCLUDED
@@ -15,7 +15,7 @@ struct HYD_step_proxy;
 void HYD_step_use_loop(int64_t(*next) (void), void (*due) (void));
 /* The control connection of a proxy is there. */
 void HYD_step_take_connection(struct HYD_proxy *proxy);
-/* This daemon counts its output from now on: it has an adaptive process, or process sets are
+/* This proxy counts its output from now on: it has an adaptive process, or process sets are
  * used. */
 void HYD_step_output_counted(struct HYD_step_proxy *proxy);
 /* Prints for the user what a signal to mpiexec does, if the signal handler has not

@@ -1,10 +1,10 @@
 /*
- * mpiexec's part in the tree of node daemons (wire/tree.h).  A command to no more daemons than the
+ * mpiexec's part in the tree of proxies (wire/tree.h).  A command to no more proxies than the
  * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a
  * relay's reply lists as not reached, or whose relay ended before it replied, are notified
  * directly: a second copy has no effect.  So are all of a part that has not answered after the time
  * that telling everybody directly would have taken, and a second: two hosts that cannot reach each
- * other need longer to find out, and the program may stand still.  Daemons of hosts that another
+ * other need longer to find out, and the program may stand still.  Proxies of hosts that another
  * one could not reach are not put into the tree again.
  *
  * A proxy that has not connected yet gets its commands when it has: the core counts on its replies,
@@ -28,7 +28,7 @@ struct HYD_step_deferred {
 #define PATIENCE_MS 1000
 #define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */
 #define ONE_PACKET 1024
-#define REPEAT_AFTER_MS 20      /* several daemons lose the same one */
+#define REPEAT_AFTER_MS 20      /* several proxies lose the same one */
 
 struct member {
     int group, proxy;
@@ -262,7 +262,7 @@ static int waiting_in_vain(void)
     return relay != NULL;
 }
 
-void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_command command,
+void HYD_step_send_to_all(const struct HYD_step_proxy_id *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes)
 {
     struct HYD_block *block = HYD_block_new(bytes);

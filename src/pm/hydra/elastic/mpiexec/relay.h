@@ -1,5 +1,5 @@
 /*
- * Commands of the core to node daemons, to each of them or through a tree of them (wire/tree.h).
+ * Commands of the core to proxies, to each of them or through a tree of them (wire/tree.h).
  */
 
 #ifndef MPIEXEC_RELAY_H_INCLUDED
@@ -11,10 +11,10 @@
 
 struct HYD_step_proxy;
 
-struct HYD_step_daemon {        /* a node daemon, by group and number in it */
+struct HYD_step_proxy_id {        /* a proxy, by group and number in it */
     int group, proxy;
 };
-void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_command command,
+void HYD_step_send_to_all(const struct HYD_step_proxy_id *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes);
 /* The proxy has connected: it gets the commands that were sent before; or they are not needed any
  * more. */
@@ -23,7 +23,7 @@ void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
 /* A message of mpiexec itself. */
 void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload,
                            size_t bytes);
-/* HYD_ADAPT_RELAYED has come from this daemon, or it has disconnected. */
+/* HYD_ADAPT_RELAYED has come from this proxy, or it has disconnected. */
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
 void HYD_step_relay_disconnected(int group, int proxy);
 /* HYD_ADAPT_LOST has come: requests all proxies to repeat their reports, soon, and once for all
@@ -40,11 +40,11 @@ int HYD_step_relay_can_send(const struct HYD_step_proxy *proxy);
 
 /* Requests ports from proxies, if there are enough of them for a tree. */
 void HYD_step_relay_prepare(void);
-/* HYD_ADAPT_LISTENS has come from this daemon. */
+/* HYD_ADAPT_LISTENS has come from this proxy. */
 void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
 /* Where other hosts find this one, in network order; if there are none, the loopback. */
 uint32_t HYD_step_relay_own_address(void);
-/* Another daemon could not reach this one's host.  NULL is none. */
+/* Another proxy could not reach this one's host.  NULL is none. */
 void HYD_step_relay_note_unreached(const struct HYD_step_proxy *proxy);
 
 #endif /* MPIEXEC_RELAY_H_INCLUDED */

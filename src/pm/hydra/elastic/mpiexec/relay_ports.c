@@ -1,5 +1,5 @@
 /*
- * The ports on which node daemons listen for each other, for the tree of relay.c.  Daemons of hosts
+ * The ports on which proxies listen for each other, for the tree of relay.c.  Proxies of hosts
  * that another one could not reach are not put into the tree again.  State: the key of the tree.
  */
 
@@ -55,7 +55,7 @@ static int host_unreached(const struct HYD_step_proxy *p)
     return 0;
 }
 
-/* A daemon on this host is connected from this host's address, or not by a network. */
+/* A proxy on this host is connected from this host's address, or not by a network. */
 void HYD_step_relay_listens(struct HYD_step_proxy *p, const char *payload, size_t bytes)
 {
     uint32_t theirs = address_of(p->proxy->control_fd, getpeername);

@@ -16,7 +16,7 @@
 #include "wire/keepalive.h"
 #include "wire/tree.h"
 
-/* A report from a daemon of this group. */
+/* A report from a proxy of this group. */
 struct report {
     struct HYD_step_group *group;
     struct HYD_step_proxy *from;

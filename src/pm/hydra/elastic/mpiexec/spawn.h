@@ -1,6 +1,6 @@
 /*
  * Before processes are started for MPI_Comm_spawn: whether their programs are there (DS4).  Stock
- * notices only when a daemon has been started for them, and then ends the job.
+ * notices only when a proxy has been started for them, and then ends the job.
  *
  * Only this host can be checked.  If a process is to run elsewhere, or where is not known, the
  * answer is yes, and what cannot be started then is found when it is (spawned.h).

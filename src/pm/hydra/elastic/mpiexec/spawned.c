@@ -26,11 +26,11 @@ struct spawn {
     int fd, pid, group, proxy;  /* of the process that has called MPI_Comm_spawn */
     HYD_spawned_reply reply;    /* NULL: that has been done */
     int failed;
-    int began;                  /* daemons whose processes have all called MPI_Init */
-    /* a timer, until all daemons have connected; -1: there is no limit */
+    int began;                  /* proxies whose processes have all called MPI_Init */
+    /* a timer, until all proxies have connected; -1: there is no limit */
     int clock;
     int is_late;                /* it has expired once */
-    struct launcher *launchers; /* one for each daemon, in their order, or fewer */
+    struct launcher *launchers; /* one for each proxy, in their order, or fewer */
     int launcher_count;
     struct spawn *next;
 };
@@ -83,7 +83,7 @@ static void answer_if_over(struct spawn *s)
     answer(s, -1);
 }
 
-/* Daemons that have not connected yet are notified when they do. */
+/* Proxies that have not connected yet are notified when they do. */
 static void fail(struct spawn *s, const struct HYD_proxy *cause, const char *why)
 {
     HYD_spawned_count();
@@ -205,7 +205,7 @@ static struct launcher *find_launcher(int watch, struct spawn **spawn, int *numb
     return NULL;
 }
 
-/* One that has failed: its daemon will not come.  Hydra waits for it at the end of the job. */
+/* One that has failed: its proxy will not come.  Hydra waits for it at the end of the job. */
 static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
 {
     siginfo_t info = {.si_code = 0 };
@@ -274,7 +274,7 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
     char text[512];
 
     MPL_snprintf(text, sizeof(text),
-                 "MPI_Comm_spawn: host %s: its node daemon, started by %s, has not connected "
+                 "MPI_Comm_spawn: host %s: its proxy, started by %s, has not connected "
                  "within %lld s (MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not "
                  "reach this one?  "
                  "It is given up", proxy->node->hostname, HYDT_bsci_info.launcher,
@@ -285,7 +285,7 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
     HYD_step_cleanup_proxy(proxy);
 }
 
-/* For daemons that have not come; then once more for launchers that have been requested to end, and
+/* For proxies that have not come; then once more for launchers that have been requested to end, and
  * do not. */
 static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
 {
@@ -363,7 +363,7 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid,
                         .next = spawns};
     spawns = s;
     status = HYDT_bsci_launch_procs(args, pg->proxy_list, HYD_FALSE, NULL);
-    HYDU_ERR_POP(status, "unable to start node daemons\n");
+    HYDU_ERR_POP(status, "unable to start proxies\n");
     status = watch_launchers(s, first);
     HYDU_ERR_POP(status, "unable to watch the launchers\n");
     status = start_clock(s);

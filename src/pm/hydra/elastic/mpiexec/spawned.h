@@ -1,8 +1,8 @@
 /*
  * Processes that MPI_Comm_spawn starts, until it is certain that they run (DS4).  Stock answers
- * when their node daemons are on their way, and ends the job if one of these fails.  Here the
- * answer waits until each daemon has reported that all of its processes have called MPI_Init.  The
- * spawn has failed if one of them, or a launcher, ends before, or if a daemon does not connect
+ * when their proxies are on their way, and ends the job if one of these fails.  Here the
+ * answer waits until each proxy has reported that all of its processes have called MPI_Init.  The
+ * spawn has failed if one of them, or a launcher, ends before, or if a proxy does not connect
  * within MPIEXEC_ADAPT_LAUNCH: mpiexec then kills the others, and answers when none is left.  The
  * job goes on.  A process that ends later without MPI_Finalize ends the job, with its exit code.
  *
@@ -17,7 +17,7 @@
 
 typedef HYD_status(*HYD_spawned_reply) (int fd, int pid, const char *line);
 
-/* Launches the group's daemons with these arguments.  The process `pid` at the proxy's connection
+/* Launches the group's proxies with these arguments.  The process `pid` at the proxy's connection
  * `fd` gets its answer by `reply`. */
 HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid,
                               HYD_spawned_reply reply);
@@ -25,7 +25,7 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid,
 /* HYD_ADAPT_SPAWN_BEGAN or HYD_ADAPT_SPAWN_ENDED of wire/kinds.h has come from this proxy. */
 void HYD_spawned_message(struct HYD_proxy *proxy, uint32_t kind, const char *payload, size_t bytes);
 
-/* A daemon has connected; has ended, or its connection is broken.  Any group's. */
+/* A proxy has connected; has ended, or its connection is broken.  Any group's. */
 void HYD_spawned_up(const struct HYD_proxy *proxy);
 /* Whether that is the matter of a spawn that has failed (0: of the job). */
 int HYD_spawned_ended(struct HYD_proxy *proxy);

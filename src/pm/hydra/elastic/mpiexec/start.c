@@ -67,7 +67,7 @@ void HYD_step_start(void)
     for (int i = 0; i < 2; i++)
         if (HYDU_sock_cloexec(HYD_server_info.cmd_pipe[i]) != HYD_SUCCESS)
             exit(1);
-    /* of the node daemon above us, if this job runs in a process of another one */
+    /* of the proxy above us, if this job runs in a process of another one */
     unsetenv("HYDI_CONTROL_FD");
     if (HYD_secret_make(HYDT_bsci_info.launcher) != HYD_SUCCESS)
         exit(1);

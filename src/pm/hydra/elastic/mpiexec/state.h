@@ -45,10 +45,10 @@ struct HYD_step_proxy {
     /* and which of the last ones have come: bit i is number reported - i */
     uint64_t reported_before;
     int requested_to_listen;
-    /* for other daemons, in network order; 0: it does not, or not yet */
+    /* for other proxies, in network order; 0: it does not, or not yet */
     uint16_t listen_port;
     uint32_t address;           /* its host's, in network order, when it listens; 0: this host's */
-    int unreached;              /* another daemon could not reach one of this host */
+    int unreached;              /* another proxy could not reach one of this host */
     int counts_output;          /* and sends no more of it than its credit */
     uint64_t output_came, output_capacity;  /* bytes since it counts */
 };
@@ -57,7 +57,7 @@ struct HYD_step_group {
     int group;
     struct HYD_pg *pg;
     int count;
-    int is_relay_proxy;             /* without a program: it only keeps its daemon */
+    int is_relay_proxy;             /* without a program: it only keeps its proxy */
     int removed;                /* Hydra's rules for processes that died do not apply any more: */
 #define HYD_STEP_FAILED 1       /*   an expansion that failed, of which nothing counts */
 #define HYD_STEP_JOB_ENDS 2     /*   the job is being ended */
@@ -80,7 +80,7 @@ struct HYD_step {
     int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
     /* for adaptive processes that have been ordered to end, 0: unlimited */
     int64_t end_after_ms;
-    int fanout;                 /* of the tree of daemons, 0: no tree */
+    int fanout;                 /* of the tree of proxies, 0: no tree */
     /* when the job is ended, or what is left is cut off; <0: not requested */
     int64_t abort_ms;
     int exit_status;            /* see HYD_step_exit_status */

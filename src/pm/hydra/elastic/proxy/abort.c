@@ -4,7 +4,7 @@
  */
 
 #include "pmip.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "pmi_line.h"
 #include "reports.h"
 #include "tasks.h"

@@ -2,7 +2,7 @@
 
 #include "state.h"
 #include <sys/socket.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "demux.h"
 

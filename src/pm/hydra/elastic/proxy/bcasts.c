@@ -2,7 +2,7 @@
  * counts are read. */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "bcasts.h"
 #include "pmi_adapt_set.h"
 #include "reports.h"
@@ -20,7 +20,7 @@ static struct slot *slots;
 
 static struct pmi_adapt_bcast *on_board(const struct slot *p)
 {
-    return HYD_board_bcasts(&HYD_agent.board, p->process) + p->slot;
+    return HYD_board_bcasts(&HYD_proxy_state.board, p->process) + p->slot;
 }
 
 /* Those of a set. */
@@ -33,8 +33,8 @@ static void set_gates(uint32_t bcast, uint64_t gate)
 
 static HYD_status take_slot(const struct bcast_order *order)
 {
-    int i = order->uid < HYD_agent.join.first_uid ? -1 :
-        HYD_agent_process_of_rank((int) (order->uid - HYD_agent.join.first_uid));
+    int i = order->uid < HYD_proxy_state.join.first_uid ? -1 :
+        HYD_proxy_process_of_rank((int) (order->uid - HYD_proxy_state.join.first_uid));
     struct slot *p = slots;
     HYD_status status = HYD_SUCCESS;
 

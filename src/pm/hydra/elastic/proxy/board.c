@@ -1,8 +1,8 @@
 /*
- * Daemon's side of the adapt board (see board.h and pmi_adapt.h).
+ * Proxy's side of the adapt board (see board.h and pmi_adapt.h).
  *
  * Why the order of the stores matters: a process publishes its count, then reads gate and limit;
- * the daemon shuts these, then reads the counts.  With a full fence between the two on both sides,
+ * the proxy shuts these, then reads the counts.  With a full fence between the two on both sides,
  * one of them sees the other: either the count is included in the ceiling, or the process waits.
  */
 

@@ -29,7 +29,7 @@ struct litmus_process {
 extern const struct litmus_process litmus_process_0, litmus_process_1, litmus_process_2,
     litmus_process_3;
 
-/* By the test: a plan as a process has read it, and a line that it sends to the daemon. */
+/* By the test: a plan as a process has read it, and a line that it sends to the proxy. */
 void litmus_plan_read(const struct pmi_adapt_plan *plan);
 void litmus_line_sent(const char *line);
 

@@ -14,7 +14,7 @@
 #define MPIR_Board_open OF_PROCESS(litmus_board_open_)
 #define MPIR_Board_close OF_PROCESS(litmus_board_close_)
 #define MPIR_Board_is_ours OF_PROCESS(litmus_board_is_ours_)
-#define MPIR_Board_notify_proxy OF_PROCESS(litmus_notify_daemon_)
+#define MPIR_Board_notify_proxy OF_PROCESS(litmus_notify_proxy_)
 #define MPIR_Adapt_board_wait OF_PROCESS(litmus_board_wait_)
 #define MPIR_Adapt_set_phase OF_PROCESS(litmus_set_phase_)
 #define MPIR_Adapt_has_plan OF_PROCESS(litmus_has_plan_)
@@ -187,7 +187,7 @@ static uint64_t count(void)
     return MPIR_Adapt.count;
 }
 
-/* As in MPIR_Comm_adapt_commit_impl, in its order.  The line saves the daemon of this test looking
+/* As in MPIR_Comm_adapt_commit_impl, in its order.  The line saves the proxy of this test looking
  * at the count. */
 static void commit(void)
 {

@@ -1,4 +1,4 @@
-// The adapt board with the real code of both sides, board.c of the daemon and src/mpi/adapt of the
+// The adapt board with the real code of both sides, board.c of the proxy and src/mpi/adapt of the
 // processes, which are threads here: two boards of two processes each, that probe as fast as they
 // can while the proxy writes, freezes, withdraws, agrees and releases.  It must hold that all
 // processes are notified at the same probe, the agreed one; none is notified of a withdrawn change;
@@ -83,11 +83,11 @@ void live(int rank, unsigned seed)
     }
 }
 
-// ---- daemon
+// ---- proxy
 
-class Daemon {
+class Proxy {
   public:
-    Daemon()
+    Proxy()
     {
         for (auto &board : boards) {
             if (HYD_board_create(&board, "litmus", SLOTS))
@@ -96,7 +96,7 @@ class Daemon {
         for (int rank = 0; rank < PROCESSES; rank++)
             process[rank]->open(&boards[rank / SLOTS], rank % SLOTS, rank);
     }
-    ~Daemon()
+    ~Proxy()
     {
         for (auto &board : boards)
             HYD_board_destroy(&board);
@@ -179,7 +179,7 @@ void litmus_plan_read(const pmi_adapt_plan *plan)
     shared.plans_read++;
     for (size_t i = count - PLAN_NUMBERS; i < count; i++) {
         if (i % (PLAN_NUMBERS / 4) == 0)
-            std::this_thread::yield(); // the daemon goes on meanwhile
+            std::this_thread::yield(); // the proxy goes on meanwhile
         if (numbers[i] != plan->deadline_ms) {
             shared.torn_plan++;
             return;
@@ -199,13 +199,13 @@ TEST(BoardLitmus, all_are_notified_at_the_agreed_probe)
     const char *given = getenv("ELASTIC_LITMUS_EPOCHS");
     const uint32_t epochs = given ? uint32_t(atoi(given)) : 100;
     alarm(DEADLINE_S); // threads that wait for each other for ever can only be ended all at once
-    Daemon daemon;
+    Proxy proxy;
     std::vector<std::thread> threads;
 
     for (int rank = 0; rank < PROCESSES; rank++)
         threads.emplace_back(live, rank, unsigned(rank + 1));
     for (uint32_t epoch = 1; epoch <= epochs; epoch++)
-        daemon.adapt(epoch);
+        proxy.adapt(epoch);
     shared.stop = true;
     for (auto &thread : threads)
         thread.join();

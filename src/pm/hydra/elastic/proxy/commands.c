@@ -32,8 +32,8 @@ static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
     const struct pmi_adapt_member *m =
         (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
     for (uint32_t k = 0; k < plan->pre + plan->joining; k++) {
-        int rank = (int) (m[k].uid - HYD_agent.join.first_uid);
-        if (m[k].uid >= HYD_agent.join.first_uid && HYD_agent_process_of_rank(rank) >= 0)
+        int rank = (int) (m[k].uid - HYD_proxy_state.join.first_uid);
+        if (m[k].uid >= HYD_proxy_state.join.first_uid && HYD_proxy_process_of_rank(rank) >= 0)
             participants++;
     }
     return participants;
@@ -45,11 +45,11 @@ static HYD_status report_unable(uint32_t epoch, int error)
     char payload[REPORT_UNABLE_BYTES + 128];
     int i = 0;
 
-    while (i + 1 < HYD_agent_process_count() && HYD_agent.processes[i].ended)
+    while (i + 1 < HYD_proxy_process_count() && HYD_proxy_state.processes[i].ended)
         i++;
     size_t fixed = HYD_write_unable(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]);
     MPL_snprintf(payload + fixed, sizeof(payload) - fixed,
-                 "its node daemon has no room for the plan (%s)", MPL_strerror(error));
+                 "its proxy has no room for the plan (%s)", MPL_strerror(error));
     return HYD_reports_send(REPORT_UNABLE, epoch, 0, payload, fixed + strlen(payload + fixed));
 }
 
@@ -63,7 +63,8 @@ static int first_of(const struct pmi_adapt_plan *plan)
     while (k < n && (m[k].flags & PMI_ADAPT_MEMBER_LEAVING))
         k++;
     return k < n &&
-        m[k].uid >= HYD_agent.join.first_uid ? (int) (m[k].uid - HYD_agent.join.first_uid) : -1;
+        m[k].uid >=
+        HYD_proxy_state.join.first_uid ? (int) (m[k].uid - HYD_proxy_state.join.first_uid) : -1;
 }
 
 static HYD_status on_plan(const struct command *c)
@@ -76,7 +77,7 @@ static HYD_status on_plan(const struct command *c)
     HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
     HYD_stdin_planned(first_of(plan));
     int error =
-        HYD_board_assign(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
+        HYD_board_assign(&HYD_proxy_state.board, plan, c->message->bytes, (uint32_t) participants);
     if (error)
         status = report_unable(c->message->epoch, error);
 
@@ -132,7 +133,7 @@ static HYD_status on_freeze(const struct command *c)
 
     if (status != HYD_SUCCESS)
         return status;
-    frozen.ceiling = HYD_board_freeze(&HYD_agent.board, margin);
+    frozen.ceiling = HYD_board_freeze(&HYD_proxy_state.board, margin);
     frozen.sequence = c->message->sequence;
     frozen.epoch = c->message->epoch;
     return answer_freeze(c->answer);
@@ -145,15 +146,15 @@ static HYD_status on_target(const struct command *c)
 
     if (status != HYD_SUCCESS)
         return status;
-    HYD_board_target(&HYD_agent.board, c->message->epoch, target);
-    HYD_committed_await(&HYD_agent.board, c->message->epoch);
+    HYD_board_target(&HYD_proxy_state.board, c->message->epoch, target);
+    HYD_committed_await(&HYD_proxy_state.board, c->message->epoch);
     return HYD_SUCCESS;
 }
 
 static HYD_status on_thaw(const struct command *c)
 {
     HYD_upward_complete();
-    HYD_board_thaw(&HYD_agent.board);
+    HYD_board_thaw(&HYD_proxy_state.board);
     HYD_stdin_withdrawn();
     return HYD_SUCCESS;
 }
@@ -161,7 +162,7 @@ static HYD_status on_thaw(const struct command *c)
 static HYD_status on_release(const struct command *c)
 {
     HYD_upward_complete();
-    HYD_board_release(&HYD_agent.board, c->message->epoch);
+    HYD_board_release(&HYD_proxy_state.board, c->message->epoch);
     HYD_stdin_committed();
     return HYD_SUCCESS;
 }
@@ -177,14 +178,14 @@ static HYD_status on_counts(const struct command *c)
 
     status = HYD_committed_poll();
     HYDU_ERR_POP(status, "unable to notify mpiexec that the processes have committed\n");
-    HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts),
+    HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_proxy_process_count() * sizeof(*counts),
                         status);
     /* Ended processes count too: their progress decides what their end means. */
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
         counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
-        counts[n].phase = __atomic_load_n(&HYD_agent.board.slots[i].phase, __ATOMIC_ACQUIRE);
-        counts[n].count = __atomic_load_n(&HYD_agent.board.slots[i].count, __ATOMIC_ACQUIRE);
-        counts[n].phase_ms = HYD_board_phase_ms(&HYD_agent.board, i);
+        counts[n].phase = __atomic_load_n(&HYD_proxy_state.board.slots[i].phase, __ATOMIC_ACQUIRE);
+        counts[n].count = __atomic_load_n(&HYD_proxy_state.board.slots[i].count, __ATOMIC_ACQUIRE);
+        counts[n].phase_ms = HYD_board_phase_ms(&HYD_proxy_state.board, i);
         n++;
     }
     status = HYD_upward_repeat();       /* what the counts mean depends on it */
@@ -201,7 +202,7 @@ static HYD_status on_counts(const struct command *c)
 
 static HYD_status on_performance(const struct command *c)
 {
-    return HYD_performance_report(&HYD_agent.board, c->message->epoch, c->payload,
+    return HYD_performance_report(&HYD_proxy_state.board, c->message->epoch, c->payload,
                                   c->message->bytes);
 }
 
@@ -249,7 +250,7 @@ static HYD_status on_offer(const struct command *c)
     HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(offer), HYD_INTERNAL_ERROR,
                         "adaptation command %u has a wrong length\n", c->message->kind);
     memcpy(&offer, c->payload, sizeof(offer));
-    HYD_board_set_offer(&HYD_agent.board, offer);
+    HYD_board_set_offer(&HYD_proxy_state.board, offer);
     HYD_exits_may_be_let_go();
 
   fn_exit:
@@ -267,7 +268,7 @@ static HYD_status set_and_confirm(const struct command *c, void (*set) (struct H
 
     if (status != HYD_SUCCESS)
         return status;
-    set(&HYD_agent.board);
+    set(&HYD_proxy_state.board);
     return HYD_reports_send(REPORT_INVALIDATED, 0, 0, &number, sizeof(number));
 }
 
@@ -373,13 +374,13 @@ HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const c
     const struct command command = { message, payload, answer };
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, HYD_agent.board.fd < 0, HYD_INTERNAL_ERROR,
+    HYDU_ERR_CHKANDJUMP(status, HYD_proxy_state.board.fd < 0, HYD_INTERNAL_ERROR,
                         "this proxy has no board\n");
     HYDU_ERR_CHKANDJUMP(status, message->kind >= sizeof(handlers) / sizeof(*handlers) ||
                         !handlers[message->kind], HYD_INTERNAL_ERROR,
                         "unknown adaptation command %u\n", message->kind);
     if (has_epoch(message->kind))
-        HYD_agent.epoch = message->epoch;
+        HYD_proxy_state.epoch = message->epoch;
     status = handlers[message->kind] (&command);
     HYDU_ERR_POP(status, "unable to carry out adaptation command %u\n", message->kind);
 

@@ -1,5 +1,5 @@
 /*
- * The commands of the step manager (enum step_command), carried out on the board.  The daemon
+ * The commands of the step manager (enum step_command), carried out on the board.  The proxy
  * decides nothing.  State: the last answer to STEP_FREEZE.
  */
 

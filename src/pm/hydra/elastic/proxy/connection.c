@@ -1,7 +1,7 @@
 /*
  * See connection.h.
  *
- * Hydra's event loop of daemons cannot bear that a callback takes another descriptor than its own
+ * Hydra's event loop of proxies cannot bear that a callback takes another descriptor than its own
  * out of it.  Hence a connection's descriptor stays registered for input while it lives, a
  * duplicate is registered for output while the queue waits, and both go in their own callbacks.
  */
@@ -150,7 +150,7 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
     int n = 0, unauthenticated = 0;
     HYD_status status = HYD_SUCCESS;
 
-    int accepted = HYD_accept(fd, "another node daemon");
+    int accepted = HYD_accept(fd, "another proxy");
     if (accepted < 0)
         goto fn_exit;
     for (c = connections; c; c = c->next) {
@@ -175,7 +175,7 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
     HYD_status status = HYD_SUCCESS;
 
     HYDU_ERR_CHKANDJUMP(status, listen_fd >= 0 || bytes <= sizeof(key) || payload[bytes - 1],
-                        HYD_INTERNAL_ERROR, "bad request to listen for daemons\n");
+                        HYD_INTERNAL_ERROR, "bad request to listen for proxies\n");
     memcpy(key, payload, sizeof(key));
     if (payload[sizeof(key)])
         range = MPL_strdup(payload + sizeof(key));

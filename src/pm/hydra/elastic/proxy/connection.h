@@ -1,5 +1,5 @@
 /*
- * Connections between node daemons, for the tree of wire/tree.h: who made one sends relays on it
+ * Connections between proxies, for the tree of wire/tree.h: who made one sends relays on it
  * and gets answers, who accepted it the other way round, after the key has come.  Whole messages go
  * to relay.h.  Single-threaded, nothing blocks: what a connection does not take at once waits in
  * its queue.
@@ -16,7 +16,7 @@ struct HYD_connection;
 
 /* HYD_ADAPT_LISTEN has come; sets the port, in host order. */
 HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * port);
-/* A connection to that daemon, perhaps one that is not complete yet; NULL: impossible. */
+/* A connection to that proxy, perhaps one that is not complete yet; NULL: impossible. */
 struct HYD_connection *HYD_connection_to(uint32_t address, uint16_t port);
 /* Takes over one use of the block, which goes with the next HYD_connection_send. */
 void HYD_connection_queue(struct HYD_connection *c, struct HYD_block *block);

@@ -9,7 +9,7 @@
 
 #include "state.h"
 #include <poll.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "end.h"
 #include "exits.h"
 #include "pmip_pmi.h"
@@ -42,7 +42,7 @@ static int barriers_of(int process_id)
 /* Programs with sessions detect the ends of others themselves. */
 static int somebody_waits(void)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++)
+    for (int i = 0; i < HYD_proxy_process_count(); i++)
         if (barriers_of(i) > barriers_over && !HYD_sets_connected(i))
             return 1;
     return 0;
@@ -56,7 +56,7 @@ static void report_missed(void)
 
 static int is_in_init(int process_id)
 {
-    return HYD_board_in_init(&HYD_agent.board, process_id) || HYD_spawned_in_init(process_id);
+    return HYD_board_in_init(&HYD_proxy_state.board, process_id) || HYD_spawned_in_init(process_id);
 }
 
 static void miss(int process_id, int begun, int wait_status, int connection)
@@ -83,16 +83,16 @@ static void miss(int process_id, int begun, int wait_status, int connection)
  * group. */
 static int may_connect(int process_id)
 {
-    return HYD_agent.processes[process_id].leader > 0 &&
-        HYD_end_group_lives(HYD_agent.processes[process_id].leader);
+    return HYD_proxy_state.processes[process_id].leader > 0 &&
+        HYD_end_group_lives(HYD_proxy_state.processes[process_id].leader);
 }
 
 static int is_unused(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
 
-    return HYD_agent.processes && !HYD_agent.join.given && !HYD_tasks_are_world() &&
-        !HYD_agent.processes[process_id].begun &&
+    return HYD_proxy_state.processes && !HYD_proxy_state.join.given && !HYD_tasks_are_world() &&
+        !HYD_proxy_state.processes[process_id].begun &&
         (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
 }
 
@@ -102,12 +102,13 @@ static int is_unused(int process_id)
  * sessions nobody waits for it. */
 static int ended_in_use(int process_id)
 {
-    const struct HYD_agent_process *p =
-        HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
+    const struct HYD_proxy_process *p =
+        HYD_proxy_state.processes ? &HYD_proxy_state.processes[process_id] : NULL;
     const int in_init = p && is_in_init(process_id);
 
     return p && p->broke && p->begun && (in_init || barriers_of(process_id) <= barriers_over) &&
-        !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given && !HYD_tasks_are_world()
+        !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_proxy_state.join.given &&
+        !HYD_tasks_are_world()
         && !HYD_sets_connected(process_id);
 }
 
@@ -121,7 +122,7 @@ static void check_spawned(void)
 
 static HYD_status check_again(void)
 {
-    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++)
+    for (int i = 0; HYD_proxy_state.processes && i < HYD_proxy_process_count(); i++)
         HYD_exits_check_early(i);
     check_spawned();
     return HYD_SUCCESS;
@@ -138,7 +139,7 @@ void HYD_exits_spawned_ended(int process_id, int wait_status, int connection)
 /* Stock ends the job for one that was killed by a signal. */
 void HYD_exits_check_early(int process_id)
 {
-    const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    const struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
 
     if (missed >= 0 || HYD_exits_kills() || !p->ended ||
         (!is_unused(process_id) && !ended_in_use(process_id)) || (WIFSIGNALED(p->wait_status) &&
@@ -154,8 +155,8 @@ void HYD_exits_check_early(int process_id)
 
 void HYD_exits_started(void)
 {
-    for (int i = 0; HYD_pmcd_pmip.user_global.pmi_port && i < HYD_agent_process_count(); i++) {
-        HYD_agent.processes[i].leader = HYD_pmcd_pmip.downstream.pid[i];
+    for (int i = 0; HYD_pmcd_pmip.user_global.pmi_port && i < HYD_proxy_process_count(); i++) {
+        HYD_proxy_state.processes[i].leader = HYD_pmcd_pmip.downstream.pid[i];
         HYD_exits_wake_at_end(i);
     }
 }
@@ -164,7 +165,7 @@ void HYD_exits_closed(int process_id)
 {
     if (missed >= 0 || !is_unused(process_id))
         return;
-    if (HYD_agent.processes[process_id].ended)
+    if (HYD_proxy_state.processes[process_id].ended)
         HYD_exits_check_early(process_id);
     else
         HYD_exits_wake_at_end(process_id);
@@ -181,17 +182,17 @@ void HYD_exits_read_connection(int process_id)
     HYD_status status = HYD_SUCCESS;
 
     HYD_loop_outdate();
-    while (status == HYD_SUCCESS && fd >= 0 && !HYD_agent.processes[process_id].begun &&
+    while (status == HYD_SUCCESS && fd >= 0 && !HYD_proxy_state.processes[process_id].begun &&
            HYD_pmcd_pmip.downstream.pmi_fd[process_id] == fd && poll(&there, 1, 0) > 0)
         status = HYD_pmcd_pmip_adapt_read_pmi(fd);
 }
 
 void HYD_pmcd_pmip_adapt_barrier(int fd)
 {
-    int i = HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_process_of_fd(fd);
 
     if (!entered)
-        entered = MPL_calloc((size_t) HYD_agent_process_count(), sizeof(*entered), MPL_MEM_PM);
+        entered = MPL_calloc((size_t) HYD_proxy_process_count(), sizeof(*entered), MPL_MEM_PM);
     if (i < 0 || !entered)
         return;
     entered[i]++;

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "wire/event_loop.h"
 
 #define STUCK_S 5               /* so long it has done nothing */

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include "demux.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "bcasts.h"
 #include "committed.h"
 #include "end.h"
@@ -28,7 +28,7 @@ static int may_be_let_go = 0;   /* by a change through process sets */
 /* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we
  * are called again; it is closed only in the round after, because that loop decides whether all is
  * over before it waits for a process, and then needs one more event to decide again. */
-static HYD_status close_at_end(const struct HYD_agent_process *p, int *fd)
+static HYD_status close_at_end(const struct HYD_proxy_process *p, int *fd)
 {
     const int closed = *fd;
 
@@ -42,7 +42,7 @@ static HYD_status close_at_end(const struct HYD_agent_process *p, int *fd)
 
 static HYD_status watch_cb(int fd, HYD_event_t events, void *userp)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[(size_t) userp];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[(size_t) userp];
 
     return close_at_end(p, &p->watch_fd);
 }
@@ -51,8 +51,8 @@ HYD_status HYD_exits_watch(void)
 {
     HYD_status status = HYD_SUCCESS;
 
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
-        struct HYD_agent_process *p = &HYD_agent.processes[i];
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
+        struct HYD_proxy_process *p = &HYD_proxy_state.processes[i];
         if (p->ended || p->watch_fd >= 0)
             continue;
         p->watch_fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[i], 0);
@@ -83,14 +83,15 @@ static HYD_status nothing(void)
 
 static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[(size_t) userp];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[(size_t) userp];
 
     return close_at_end(p, &p->wake_fd);
 }
 
 void HYD_exits_wake_at_end(int process_id)
 {
-    struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
+    struct HYD_proxy_process *p =
+        HYD_proxy_state.processes ? &HYD_proxy_state.processes[process_id] : NULL;
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
 
     if (p && (p->watch_fd >= 0 || p->wake_fd >= 0))
@@ -115,22 +116,22 @@ static void soften_exit_status(int process_id)
 {
     int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
 
-    if (HYD_agent.processes[process_id].ended && WIFSIGNALED(*status))
+    if (HYD_proxy_state.processes[process_id].ended && WIFSIGNALED(*status))
         *status = W_EXITCODE(128 + WTERMSIG(*status), 0);
 }
 
 static void let_go(int process_id)
 {
-    HYD_agent.processes[process_id].let_go = 1;
-    HYD_agent.processes[process_id].undecided = 0;
+    HYD_proxy_state.processes[process_id].let_go = 1;
+    HYD_proxy_state.processes[process_id].undecided = 0;
     soften_exit_status(process_id);
 }
 
 static void break_off(int process_id)
 {
-    if (!HYD_agent.processes[process_id].undecided)
+    if (!HYD_proxy_state.processes[process_id].undecided)
         return;
-    HYD_agent.processes[process_id].undecided = 0;
+    HYD_proxy_state.processes[process_id].undecided = 0;
     if (killing)
         return;
     HYD_pmcd_pmip_adapt_failed(process_id);
@@ -147,8 +148,8 @@ static HYD_status for_each_uid(const char *payload, size_t bytes, void (*act) (i
                         "the list of processes that leave has a wrong length\n");
     for (size_t at = 0; at < bytes; at += sizeof(uid)) {
         memcpy(&uid, payload + at, sizeof(uid));
-        int i = uid < HYD_agent.join.first_uid ? -1 :
-            HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+        int i = uid < HYD_proxy_state.join.first_uid ? -1 :
+            HYD_proxy_process_of_rank((int) (uid - HYD_proxy_state.join.first_uid));
         if (i >= 0)
             act(i);
     }
@@ -183,20 +184,22 @@ int HYD_exits_query(int process_id)
 {
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
 
-    if (!HYD_agent.processes || !may_be_let_go || killing ||
+    if (!HYD_proxy_state.processes || !may_be_let_go || killing ||
         !HYD_pmcd_pmip.user_global.auto_cleanup)
         return 0;
-    if (HYD_agent.processes[process_id].undecided)
+    if (HYD_proxy_state.processes[process_id].undecided)
         return 1;
-    HYD_agent.processes[process_id].undecided =
-        HYD_reports_send(REPORT_BROKE, HYD_agent.epoch, 0, &rank, sizeof(rank)) == HYD_SUCCESS;
-    return HYD_agent.processes[process_id].undecided;
+    HYD_proxy_state.processes[process_id].undecided =
+        HYD_reports_send(REPORT_BROKE, HYD_proxy_state.epoch, 0, &rank,
+                         sizeof(rank)) == HYD_SUCCESS;
+    return HYD_proxy_state.processes[process_id].undecided;
 }
 
 int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
 {
-    return process_id >= 0 && HYD_agent.processes &&
-        (HYD_agent.processes[process_id].let_go || HYD_agent.processes[process_id].undecided);
+    return process_id >= 0 && HYD_proxy_state.processes &&
+        (HYD_proxy_state.processes[process_id].let_go ||
+         HYD_proxy_state.processes[process_id].undecided);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -221,18 +224,18 @@ int HYD_pmcd_pmip_adapt_status(int wait_status)
 
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id)
 {
-    return HYD_agent.join.given || (HYD_agent.processes &&
-                                    HYD_agent.processes[process_id].adaptive);
+    return HYD_proxy_state.join.given || (HYD_proxy_state.processes &&
+                                    HYD_proxy_state.processes[process_id].adaptive);
 }
 
 void HYD_pmcd_pmip_adapt_failed(int process_id)
 {
     HYD_spawned_failed(process_id);
-    if (!HYD_agent.processes)
+    if (!HYD_proxy_state.processes)
         return;
-    HYD_agent.processes[process_id].broke = 1;
-    HYD_agent.processes[process_id].connection = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
-    if (HYD_agent.processes[process_id].ended)
+    HYD_proxy_state.processes[process_id].broke = 1;
+    HYD_proxy_state.processes[process_id].connection = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    if (HYD_proxy_state.processes[process_id].ended)
         HYD_exits_check_early(process_id);
     else if (!HYD_pmcd_pmip.user_global.auto_cleanup)
         /* its connection closes before it can be waited for */
@@ -242,12 +245,12 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     if (cause < 0 && !killing)
         cause = process_id;
     /* Stock has just put a makeshift over the status of one that was waited for before. */
-    if (HYD_agent.processes[process_id].ended)
-        adjust_exit_status(process_id, HYD_agent.processes[process_id].wait_status);
+    if (HYD_proxy_state.processes[process_id].ended)
+        adjust_exit_status(process_id, HYD_proxy_state.processes[process_id].wait_status);
     if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
         killing = 1;
         HYD_upward_repeat();
-        HYD_reports_send(HYD_ADAPT_BROKE, HYD_agent.epoch, 0, &rank, sizeof(rank));
+        HYD_reports_send(HYD_ADAPT_BROKE, HYD_proxy_state.epoch, 0, &rank, sizeof(rank));
     }
 }
 
@@ -256,10 +259,11 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
  * nothing to decide, and stock's report must not wait. */
 static int awaits_decision(void)
 {
-    if (!HYD_board_in_window(&HYD_agent.board) || HYD_pmcd_pmip.downstream.forced_cleanup)
+    if (!HYD_board_in_window(&HYD_proxy_state.board) || HYD_pmcd_pmip.downstream.forced_cleanup)
         return 0;
-    for (int i = 0; i < HYD_agent_process_count(); i++)
-        if (!HYD_agent.processes[i].ended || !WIFEXITED(HYD_pmcd_pmip.downstream.exit_status[i]))
+    for (int i = 0; i < HYD_proxy_process_count(); i++)
+        if (!HYD_proxy_state.processes[i].ended ||
+            !WIFEXITED(HYD_pmcd_pmip.downstream.exit_status[i]))
             return 0;
     return 1;
 }
@@ -278,10 +282,10 @@ int HYD_pmcd_pmip_adapt_signalled(int signum)
 {
     int suspends = signum == SIGSTOP || signum == SIGCONT;
 
-    killing |= HYD_agent.processes && signum == SIGKILL;
+    killing |= HYD_proxy_state.processes && signum == SIGKILL;
     HYD_pmcd_pmip_end_signalled(signum);
     HYD_tasks_signalled(signum);
-    for (int i = 0; suspends && HYD_pmcd_pmip.downstream.pid && i < HYD_agent_process_count(); i++)
+    for (int i = 0; suspends && HYD_pmcd_pmip.downstream.pid && i < HYD_proxy_process_count(); i++)
         if (runs(i))
             HYD_pmcd_pmip_adapt_kill(HYD_pmcd_pmip.downstream.pid[i],
                                      getpgid(HYD_pmcd_pmip.downstream.pid[i]), signum);
@@ -294,28 +298,28 @@ int HYD_pmcd_pmip_adapt_busy(void)
 {
     int spawned = HYD_spawned_busy(), busy = spawned || HYD_tasks_live();
 
-    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
-        const struct HYD_agent_process *p = &HYD_agent.processes[i];
+    for (int i = 0; HYD_proxy_state.processes && i < HYD_proxy_process_count(); i++) {
+        const struct HYD_proxy_process *p = &HYD_proxy_state.processes[i];
         if (p->undecided && !killing)
             busy = 1;
         /* how it ended decides whether we stay: the main loop waits for it first */
         if (!p->ended && p->watch_fd >= 0 &&
-            (HYD_board_in_window(&HYD_agent.board) || HYD_sets_connected(i)))
+            (HYD_board_in_window(&HYD_proxy_state.board) || HYD_sets_connected(i)))
             busy = 1;
     }
-    for (int i = 0; i < HYD_agent_process_count(); i++)
+    for (int i = 0; i < HYD_proxy_process_count(); i++)
         if (runs(i)) {
             busy = 1;
             if (!spawned)       /* whose ends wake it */
                 HYD_exits_wake_at_end(i);
         }
-    return busy || (HYD_agent.processes && awaits_decision());
+    return busy || (HYD_proxy_state.processes && awaits_decision());
 }
 
 static int all_ended(void)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++)
-        if (!HYD_agent.processes[i].ended)
+    for (int i = 0; i < HYD_proxy_process_count(); i++)
+        if (!HYD_proxy_state.processes[i].ended)
             return 0;
     return 1;
 }
@@ -326,19 +330,19 @@ static void report_exit(int process_id, int wait_status)
 
     HYD_write_exited(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
                      (uint32_t) wait_status);
-    HYD_agent.processes[process_id].reported = 1;
+    HYD_proxy_state.processes[process_id].reported = 1;
     /* If mpiexec has failed, the main loop finds out by itself.  An end that is an error must not
      * wait. */
     HYD_upward_repeat();
-    HYD_reports_gather(REPORT_EXITED, HYD_agent.epoch, payload, sizeof(payload));
+    HYD_reports_gather(REPORT_EXITED, HYD_proxy_state.epoch, payload, sizeof(payload));
     if (wait_status != 0)
         HYD_reports_flush();
 }
 
 void HYD_exits_report_earlier(void)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
-        const struct HYD_agent_process *p = &HYD_agent.processes[i];
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
+        const struct HYD_proxy_process *p = &HYD_proxy_state.processes[i];
         if (p->ended && !p->reported && !p->held)
             report_exit(i, p->wait_status);
     }
@@ -348,7 +352,7 @@ void HYD_exits_report_earlier(void)
  * connection is closed may be seen later, or never: a child may have it. */
 static int has_broken_off(int process_id)
 {
-    const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    const struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
 
     return WIFEXITED(p->wait_status) && !p->adaptive && !killing &&
         HYD_pmcd_pmip.user_global.auto_cleanup && HYD_sets_connected(process_id) &&
@@ -373,7 +377,7 @@ static void close_connection(int process_id)
 
 static void note_exit(int process_id, int wait_status)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
 
     (void) HYD_committed_poll();
     (void) HYD_sets_read(process_id);
@@ -381,7 +385,7 @@ static void note_exit(int process_id, int wait_status)
     p->wait_status = wait_status;
     int broke_off = has_broken_off(process_id);
     int watched = p->watch_fd >= 0;
-    HYD_board_ended(&HYD_agent.board, process_id);
+    HYD_board_ended(&HYD_proxy_state.board, process_id);
     HYD_stdin_ended(process_id);
     HYD_sets_ended(process_id);
     HYD_bcasts_ended(process_id);
@@ -405,29 +409,29 @@ static void note_exit(int process_id, int wait_status)
 
     /* The process that failed is named before those that we killed for it, in whatever order they
      * are waited for. */
-    if (cause >= 0 && process_id != cause && !HYD_agent.processes[cause].ended) {
+    if (cause >= 0 && process_id != cause && !HYD_proxy_state.processes[cause].ended) {
         p->held = 1;
         return;
     }
     report_exit(process_id, wait_status);
-    if (HYD_board_in_window(&HYD_agent.board) && all_ended())
+    if (HYD_board_in_window(&HYD_proxy_state.board) && all_ended())
         HYD_loop_call(nothing, 0);
-    for (int i = 0; process_id == cause && i < HYD_agent_process_count(); i++) {
-        if (HYD_agent.processes[i].held)
-            report_exit(i, HYD_agent.processes[i].wait_status);
-        HYD_agent.processes[i].held = 0;
+    for (int i = 0; process_id == cause && i < HYD_proxy_process_count(); i++) {
+        if (HYD_proxy_state.processes[i].held)
+            report_exit(i, HYD_proxy_state.processes[i].wait_status);
+        HYD_proxy_state.processes[i].held = 0;
     }
 }
 
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
 {
     HYD_spawned_exited(process_id, wait_status);
-    if (!HYD_agent.processes || HYD_agent.processes[process_id].ended)
+    if (!HYD_proxy_state.processes || HYD_proxy_state.processes[process_id].ended)
         return;
     note_exit(process_id, wait_status);
     HYD_exits_read_connection(process_id);
     HYD_exits_check_early(process_id);
-    if (all_ended()) {          /* before the daemon's own end */
+    if (all_ended()) {          /* before the proxy's own end */
         HYD_upward_flush();
         HYD_reports_flush();
     }

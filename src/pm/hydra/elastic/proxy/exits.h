@@ -5,7 +5,7 @@
  * aborted process is reported before those that are killed for it.  A process of the launch that
  * ends without having used MPI is reported, for others may wait for it in MPI_Init.  In jobs that
  * do not adapt a pidfd watches a process once its connection is closed unused, or once all output
- * on its host is closed.  agent.h has the calls for Hydra's own files.
+ * on its host is closed.  pmip_adapt.h has the calls for Hydra's own files.
  */
 
 #ifndef PROXY_EXITS_H_INCLUDED

@@ -1,11 +1,11 @@
 /*
- * The first messages of a proxy and mpiexec on a control connection over the network: the daemon's
- * proxy id (stock), its half of the job's secret, and mpiexec's half.  A daemon that inherited its
- * connection has nothing to prove.  Runs before the daemon does anything else, so it may wait.
+ * The first messages of a proxy and mpiexec on a control connection over the network: the proxy's
+ * proxy id (stock), its half of the job's secret, and mpiexec's half.  A proxy that inherited its
+ * connection has nothing to prove.  Runs before the proxy does anything else, so it may wait.
  */
 
 #include "pmip.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "wire/job_secret.h"
 
 static int lacks_secret = 0;    /* and should have one: HYD_secret_take has reported why */
@@ -34,7 +34,7 @@ HYD_status HYD_pmcd_pmip_handshake(void)
         goto fn_exit;
     /* Without it all are zeros, by which mpiexec knows whom it need not wait for. */
     status =
-        HYDU_sock_write(control, HYD_secret_half(HYD_SECRET_OF_DAEMON), HYD_SECRET_HALF_BYTES,
+        HYDU_sock_write(control, HYD_secret_half(HYD_SECRET_OF_PROXY), HYD_SECRET_HALF_BYTES,
                         &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send the job's secret to mpiexec\n");
     if (!closed) {
@@ -44,9 +44,9 @@ HYD_status HYD_pmcd_pmip_handshake(void)
         HYDU_ERR_POP(status, "unable to read what mpiexec answers\n");
     }
     HYDU_ERR_CHKANDJUMP(status, lacks_secret, HYD_INTERNAL_ERROR,
-                        "mpiexec takes no node daemon without it\n");
+                        "mpiexec takes no proxy without it\n");
     HYDU_ERR_CHKANDJUMP(status, closed, HYD_INTERNAL_ERROR,
-                        "mpiexec at %s:%d has not taken this node daemon: "
+                        "mpiexec at %s:%d has not taken this proxy: "
                         "it has ended, or has given it up, or is that of another job\n",
                         HYD_pmcd_pmip.upstream.server_name, HYD_pmcd_pmip.upstream.server_port);
     HYDU_ERR_CHKANDJUMP(status, !HYD_secret_matches(HYD_SECRET_OF_MPIEXEC, answer),

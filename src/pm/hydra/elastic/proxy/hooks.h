@@ -6,7 +6,7 @@
 #ifndef PROXY_HOOKS_H_INCLUDED
 #define PROXY_HOOKS_H_INCLUDED
 
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "end.h"
 #include "pmi_line.h"

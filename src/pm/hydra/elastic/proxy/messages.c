@@ -4,7 +4,7 @@
  */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "connection.h"
 #include "output.h"
 #include "relay.h"
@@ -20,8 +20,8 @@ static HYD_status on_listen(const char *payload, size_t bytes)
 
     HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
     status = HYD_connection_listen(payload, bytes, &port);
-    HYDU_ERR_POP(status, "unable to listen for other daemons\n");
-    status = HYD_reports_send(HYD_ADAPT_LISTENS, HYD_agent.epoch, 0, &port, sizeof(port));
+    HYDU_ERR_POP(status, "unable to listen for other proxies\n");
+    status = HYD_reports_send(HYD_ADAPT_LISTENS, HYD_proxy_state.epoch, 0, &port, sizeof(port));
 
   fn_exit:
     return status;
@@ -54,7 +54,7 @@ static HYD_status on_repeat(const char *payload, size_t bytes)
 
 HYD_status HYD_relay_report(const void *answer, size_t bytes)
 {
-    return HYD_reports_send(HYD_ADAPT_RELAYED, HYD_agent.epoch, 0, answer, bytes);
+    return HYD_reports_send(HYD_ADAPT_RELAYED, HYD_proxy_state.epoch, 0, answer, bytes);
 }
 
 HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,

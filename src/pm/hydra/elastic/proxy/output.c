@@ -3,7 +3,7 @@
 #include "pmip.h"
 #include "wire/message.h"
 #include "output.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "reports.h"
 #include "task_output.h"
 #include "upward.h"

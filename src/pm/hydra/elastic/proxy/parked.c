@@ -4,7 +4,7 @@
  */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "demux.h"
 #include "exits.h"
 #include "sets.h"
@@ -14,7 +14,7 @@
  * last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
 {
-    int i = HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_process_of_fd(fd);
 
     if (i >= 0)
         HYD_pmcd_pmip.downstream.pmi_fd_active[i] = 0;

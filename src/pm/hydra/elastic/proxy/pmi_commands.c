@@ -5,7 +5,7 @@
  */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "committed.h"
 #include "exits.h"
 #include "messages/report_writers.h"
@@ -27,7 +27,7 @@ static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payl
 {
     HYD_status status = HYD_reports_gather(kind, epoch, payload, bytes);
 
-    return status == HYD_SUCCESS && is_reported >= HYD_agent_process_count() ? HYD_reports_flush()
+    return status == HYD_SUCCESS && is_reported >= HYD_proxy_process_count() ? HYD_reports_flush()
         : status;
 }
 
@@ -41,9 +41,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     int bytes = 0;
     HYD_status status = HYD_SUCCESS;
 
-    int i = HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_process_of_fd(fd);
     HYD_spawned_note_init(i, mode && !strcmp(mode, "begun"));
-    if (HYD_agent.board.fd < 0 || i < 0)
+    if (HYD_proxy_state.board.fd < 0 || i < 0)
         goto fn_exit;
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     if (mode && (!strcmp(mode, "adaptive") || !strcmp(mode, "modify"))) {
@@ -55,7 +55,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         } else
             reported = strcmp(mode, "modify") ? REPORT_MODE_ADAPTIVE : REPORT_MODE_MODIFY;
     }
-    HYD_agent.processes[i].adaptive = reported != REPORT_MODE_RIGID;
+    HYD_proxy_state.processes[i].adaptive = reported != REPORT_MODE_RIGID;
     if (reported != REPORT_MODE_RIGID) {
         HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
@@ -68,9 +68,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         HYD_write_init(payload, rank, reported, namespace ? strtoull(namespace, NULL, 10) : 0);
     /* before the first adaptive one of a launch there may be no loop that would send it later */
     status = reported != REPORT_MODE_RIGID
-                 ? report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload,
+                 ? report_of_each(REPORT_INIT, HYD_proxy_state.join.epoch, payload,
                                   fixed + (size_t) bytes, ++initialised)
-                 : HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, fixed);
+                 : HYD_reports_send(REPORT_INIT, HYD_proxy_state.join.epoch, 0, payload, fixed);
 
   fn_exit:
     return status;
@@ -86,8 +86,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
     const char *epoch = HYD_pmi_line_argument(args, "epoch"),
                *segment = HYD_pmi_line_argument(args, "segment");
 
-    int i = HYD_agent_process_of_fd(fd);
-    if (HYD_agent.board.fd < 0 || i < 0 || !epoch)
+    int i = HYD_proxy_process_of_fd(fd);
+    if (HYD_proxy_state.board.fd < 0 || i < 0 || !epoch)
         return HYD_SUCCESS;
     if (segment) {
         unsigned long long bytes, device, inode, nonce;
@@ -112,8 +112,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
                *why = HYD_pmi_line_argument(args, "why");
     unsigned char payload[REPORT_UNABLE_BYTES + PMI_REPORT_UNABLE_MAX];
 
-    int i = HYD_agent_process_of_fd(fd);
-    if (HYD_agent.board.fd < 0 || i < 0 || !epoch)
+    int i = HYD_proxy_process_of_fd(fd);
+    if (HYD_proxy_state.board.fd < 0 || i < 0 || !epoch)
         return HYD_SUCCESS;
     size_t fixed = HYD_write_unable(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]);
     int bytes = HYD_pmi_line_decode_hex(why ? why : "", payload + fixed, PMI_REPORT_UNABLE_MAX);
@@ -126,7 +126,7 @@ static HYD_status report_of_board(uint32_t kind, int fd, char *args[])
 {
     const char *epoch = HYD_pmi_line_argument(args, "epoch");
 
-    if (HYD_agent.board.fd < 0 || HYD_agent_process_of_fd(fd) < 0 || !epoch)
+    if (HYD_proxy_state.board.fd < 0 || HYD_proxy_process_of_fd(fd) < 0 || !epoch)
         return HYD_SUCCESS;
     return HYD_upward_report(kind, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
 }
@@ -145,8 +145,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
 {
     const char *epoch = HYD_pmi_line_argument(args, "epoch");
 
-    if (HYD_agent.board.fd < 0 || HYD_agent_process_of_fd(fd) < 0 || !epoch)
+    if (HYD_proxy_state.board.fd < 0 || HYD_proxy_process_of_fd(fd) < 0 || !epoch)
         return HYD_SUCCESS;
-    HYD_board_count_committed(&HYD_agent.board, (uint32_t) strtoul(epoch, NULL, 10));
+    HYD_board_count_committed(&HYD_proxy_state.board, (uint32_t) strtoul(epoch, NULL, 10));
     return HYD_committed_poll();
 }

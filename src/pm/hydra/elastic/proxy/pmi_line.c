@@ -53,7 +53,7 @@ int64_t HYD_pmi_line_number(char *args[], const char *key, int64_t max)
 
 int HYD_pmi_line_rank(int fd)
 {
-    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_state.board.fd < 0 ? -1 : HYD_proxy_process_of_fd(fd);
 
     return i < 0 ? -1 : HYD_pmcd_pmip.downstream.pmi_rank[i];
 }

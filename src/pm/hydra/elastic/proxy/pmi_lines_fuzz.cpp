@@ -24,7 +24,7 @@
 extern "C" {
 #include "pmip.h"
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "committed.h"
 #include "exits.h"
@@ -42,7 +42,7 @@ extern "C" {
 #include "wire/keepalive.h"
 
 struct HYD_pmcd_pmip_s HYD_pmcd_pmip;
-struct HYD_agent HYD_agent;
+struct HYD_proxy_state HYD_proxy_state;
 }
 
 namespace {
@@ -171,13 +171,13 @@ void answer_call(size_t bytes)
 void start()
 {
     static int ranks[PROCESSES], fds[PROCESSES], active[PROCESSES];
-    static HYD_agent_process processes[PROCESSES];
-    if (!HYD_agent.processes) {
+    static HYD_proxy_process processes[PROCESSES];
+    if (!HYD_proxy_state.processes) {
         HYD_pmcd_pmip.downstream = {ranks, fds, active};
         HYD_pmcd_pmip.local.proxy_process_count = PROCESSES;
-        HYD_agent.processes = processes;
-        HYD_agent.join.first_uid = FIRST_UID - FIRST_RANK;
-        require(HYD_board_create(&HYD_agent.board, "group", PROCESSES) == 0);
+        HYD_proxy_state.processes = processes;
+        HYD_proxy_state.join.first_uid = FIRST_UID - FIRST_RANK;
+        require(HYD_board_create(&HYD_proxy_state.board, "group", PROCESSES) == 0);
     }
     for (int i = 0; i < PROCESSES; i++) {
         int pair[2];
@@ -243,7 +243,7 @@ HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd)
 {
     static char storage[HYD_TMPBUF_SIZE + 1], *rest = storage;
     static int length = 0;
-    int process = HYD_agent_process_of_fd(fd);
+    int process = HYD_proxy_process_of_fd(fd);
     HYD_pmi_rest_take(process, storage, &length);
     ssize_t n =
         recv(fd, storage + length, static_cast<size_t>(HYD_TMPBUF_SIZE - length), MSG_DONTWAIT);
@@ -328,7 +328,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             answer_call(static_cast<size_t>(atoi(text.c_str())) % ANSWER_MAX);
         } else {
             require(HYD_sets_sync(FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
-            HYD_board_invalidate(&HYD_agent.board);
+            HYD_board_invalidate(&HYD_proxy_state.board);
             require(HYD_sets_comes(1, 2, FIRST_UID + static_cast<uint32_t>(process)) ==
                     HYD_SUCCESS);
         }

@@ -29,7 +29,7 @@ int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length)
     if (process_id < 0 || *length == 0)
         return *length == 0;
     if (!halves)
-        halves = MPL_calloc((size_t) HYD_agent_process_count(), sizeof(*halves), MPL_MEM_PM);
+        halves = MPL_calloc((size_t) HYD_proxy_process_count(), sizeof(*halves), MPL_MEM_PM);
     if (!halves || !(halves[process_id].bytes = MPL_malloc((size_t) *length, MPL_MEM_PM)))
         return 0;
     memcpy(halves[process_id].bytes, buffer, (size_t) *length);

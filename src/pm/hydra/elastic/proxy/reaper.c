@@ -39,7 +39,7 @@ static void take(const struct word *word)
 
 /* ---- the reaper ------------------------------------------------------------------------------ */
 
-/* Nothing of the daemon's is held open, and no signal meant for it reaches us.  The rest is its
+/* Nothing of the proxy's is held open, and no signal meant for it reaches us.  The rest is its
  * line. */
 static int stand_apart(int fd)
 {
@@ -74,10 +74,10 @@ static void guard(int fd)
     _exit(0);
 }
 
-/* ---- the daemon ------------------------------------------------------------------------------ */
+/* ---- the proxy ------------------------------------------------------------------------------ */
 
-/* One that knows what is known here.  Not as a child: the daemon waits for whatever child it has
- * before it ends, and the reaper for the daemon. */
+/* One that knows what is known here.  Not as a child: the proxy waits for whatever child it has
+ * before it ends, and the reaper for the proxy. */
 static void start(void)
 {
     int ends[2];

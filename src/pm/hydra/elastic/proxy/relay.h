@@ -1,5 +1,5 @@
 /*
- * The node daemon's part in the tree of daemons (wire/tree.h): it takes relays in, passes their
+ * The proxy's part in the tree of proxies (wire/tree.h): it takes relays in, passes their
  * parts on, and answers when all of its parts have answered.  State is owned by relay.c, used from
  * the event loop only.
  */

@@ -1,5 +1,5 @@
 /*
- * libFuzzer: a node daemon in the tree of daemons (connection.c, relay.c, upward.c) whose parents,
+ * libFuzzer: a proxy in the tree of proxies (connection.c, relay.c, upward.c) whose parents,
  * children and mpiexec send whatever they like, and come and go.  Each step is two bytes and what
  * follows: who, and how many bytes of the input it sends.  Sockets are pairs of which the fuzzer
  * has the other end.  In the end all connections are closed: what is left then, a leak checker
@@ -80,7 +80,7 @@ void run_events()
     }
 }
 
-/* A relay as it should be, for a few daemons; the rest of the input is its payload. */
+/* A relay as it should be, for a few proxies; the rest of the input is its payload. */
 std::vector<char> make_relay(const char *text, size_t bytes)
 {
     auto number = [&](size_t i) { return i < bytes ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -96,7 +96,7 @@ std::vector<char> make_relay(const char *text, size_t bytes)
     return relay;
 }
 
-/* Reports as they should be, of a few daemons; the rest of the input is the last one's payload. */
+/* Reports as they should be, of a few proxies; the rest of the input is the last one's payload. */
 std::vector<char> make_reports(const char *text, size_t bytes)
 {
     const uint32_t kinds[] = {REPORT_PREPARED, REPORT_COMMITTED, REPORT_PERFORMANCE, REPORT_LOOPS};

@@ -1,7 +1,7 @@
 /* See requests.h.  A malformed line of a process is not passed on. */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "messages/report_writers.h"
 #include "pmi_adapt_request.h"
 #include "pmi_line.h"
@@ -55,13 +55,13 @@ static void notify_holders(const char *list, uint32_t holders, struct pmi_adapt_
     for (uint32_t k = 0; k < holders; k++) {
         struct request_holder holder;
         memcpy(&holder, list + k * sizeof(holder), sizeof(holder));
-        if (holder.uid < HYD_agent.join.first_uid || holder.number == 0)
+        if (holder.uid < HYD_proxy_state.join.first_uid || holder.number == 0)
             continue;
-        int i = HYD_agent_process_of_rank((int) (holder.uid - HYD_agent.join.first_uid));
+        int i = HYD_proxy_process_of_rank((int) (holder.uid - HYD_proxy_state.join.first_uid));
         if (i < 0)
             continue;
         end->number = holder.number;
-        pmi_adapt_write_request_end(HYD_board_request_ends(&HYD_agent.board, i), end);
+        pmi_adapt_write_request_end(HYD_board_request_ends(&HYD_proxy_state.board, i), end);
     }
 }
 

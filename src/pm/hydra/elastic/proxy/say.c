@@ -1,11 +1,12 @@
 /*
  * A program's PMI commands about itself, passed on to mpiexec: the sizes that it can use, messages
  * that it had not received by commit.  Nothing is decided or stored here; what is too long or
- * malformed is not passed on.  See agent.h for the contract and doc/developer/pmi.md for the lines.
+ * malformed is not passed on.  See pmip_adapt.h for the contract and doc/developer/pmi.md for the
+ * lines.
  */
 
 #include "pmip.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "messages/report_writers.h"
 #include "pmi_adapt_sizes.h"
 #include "pmi_line.h"

@@ -1,6 +1,6 @@
 /*
  * Commands of the core come on ways of different length (wire/tree.h): twice perhaps, and in
- * another order.  They are numbered for each daemon, and carried out once and in order.  State: the
+ * another order.  They are numbered for each proxy, and carried out once and in order.  State: the
  * next number, and what came before its turn.
  */
 

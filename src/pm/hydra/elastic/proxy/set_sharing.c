@@ -5,7 +5,7 @@
  */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "pmi_adapt_set.h"
 #include "reports.h"
 #include "set_calls.h"
@@ -88,7 +88,8 @@ int HYD_set_shared_read(const char *bytes, size_t n, struct HYD_set_shared *shar
 
 static int is_for(const struct HYD_set_shared *shared, int process)
 {
-    uint32_t uid = HYD_agent.join.first_uid + (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process];
+    uint32_t uid =
+        HYD_proxy_state.join.first_uid + (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process];
 
     for (uint32_t i = 0; i < shared->n_others; i++) {
         uint32_t run[2];
@@ -167,7 +168,7 @@ static struct HYD_set_call *find_queried(const struct HYD_set_call *c)
 {
     for (struct HYD_set_call * other = HYD_set_calls; other; other = other->next) {
         if (other->whole && !other->followers && !other->answered && other->process != c->process &&
-            other->invalidations == HYD_board_invalidations(&HYD_agent.board) &&
+            other->invalidations == HYD_board_invalidations(&HYD_proxy_state.board) &&
             queries(c, question_of(other), question_bytes(other)))
             return other;
     }
@@ -182,7 +183,7 @@ HYD_status HYD_set_call_query(struct HYD_set_call **slot)
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[c->process];
     HYD_status status = HYD_SUCCESS;
 
-    if (l && l->invalidations == HYD_board_invalidations(&HYD_agent.board) &&
+    if (l && l->invalidations == HYD_board_invalidations(&HYD_proxy_state.board) &&
         is_for(&l->shared, c->process)) {
         status = HYD_set_call_give(slot, l->shared.answer, l->shared.bytes);
         HYDU_ERR_POP(status, "unable to give an answer\n");

@@ -6,7 +6,7 @@
 #include "state.h"
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "reports.h"
 #include "set_calls.h"
@@ -26,15 +26,15 @@ static uint64_t socket_inode_of(int fd)
 
 void HYD_sets_connect(int fd)
 {
-    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_state.board.fd < 0 ? -1 : HYD_proxy_process_of_fd(fd);
 
     if (i >= 0)
-        HYD_agent.processes[i].socket = socket_inode_of(fd);
+        HYD_proxy_state.processes[i].socket = socket_inode_of(fd);
 }
 
 int HYD_sets_connected(int process_id)
 {
-    uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
+    uint64_t socket = HYD_proxy_state.processes ? HYD_proxy_state.processes[process_id].socket : 0;
 
     return socket && socket_inode_of(HYD_pmcd_pmip.downstream.pmi_fd[process_id]) == socket;
 }
@@ -52,7 +52,7 @@ static int input_bytes_of(int fd, uint64_t socket)
 HYD_status HYD_sets_read(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
-    uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
+    uint64_t socket = HYD_proxy_state.processes ? HYD_proxy_state.processes[process_id].socket : 0;
     HYD_status status = HYD_SUCCESS;
 
     for (int reads = input_bytes_of(fd, socket) / HYD_TMPBUF_SIZE + 1; reads > 0; reads--) {
@@ -68,8 +68,8 @@ HYD_status HYD_sets_read(int process_id)
 int HYD_sets_process_of(uint32_t uid)
 {
     return uid <
-        HYD_agent.join.
-        first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+        HYD_proxy_state.join.
+        first_uid ? -1 : HYD_proxy_process_of_rank((int) (uid - HYD_proxy_state.join.first_uid));
 }
 
 HYD_status HYD_sets_sync(uint32_t uid)
@@ -85,8 +85,8 @@ HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
     int i = HYD_sets_process_of(uid);
 
     HYD_write_comes(answer, number,
-                    i >= 0 && HYD_agent.board.fd >= 0 &&
-                    HYD_board_makes(&HYD_agent.board, i, creation));
+                    i >= 0 && HYD_proxy_state.board.fd >= 0 &&
+                    HYD_board_makes(&HYD_proxy_state.board, i, creation));
     return HYD_reports_send(REPORT_COMES, 0, 0, answer, sizeof(answer));
 }
 
@@ -101,10 +101,10 @@ static HYD_status report_starts(uint64_t number)
     HYD_status status = HYD_SUCCESS;
 
     HYDU_MALLOC_OR_JUMP(payload, char *,
-                        bytes + (size_t) HYD_agent_process_count() * sizeof(uint32_t), status);
+                        bytes + (size_t) HYD_proxy_process_count() * sizeof(uint32_t), status);
     HYD_write_started(payload, number);
-    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
-        struct HYD_agent_process *p = &HYD_agent.processes[i];
+    for (int i = 0; HYD_proxy_state.processes && i < HYD_proxy_process_count(); i++) {
+        struct HYD_proxy_process *p = &HYD_proxy_state.processes[i];
         uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
         if (!p->begun || p->begin_reported)
             continue;
@@ -125,9 +125,9 @@ static HYD_status report_starts(uint64_t number)
 void HYD_pmcd_pmip_adapt_began(int process_id)
 {
     HYD_spawned_began(process_id);
-    if (process_id < 0 || !HYD_agent.processes || HYD_agent.processes[process_id].begun)
+    if (process_id < 0 || !HYD_proxy_state.processes || HYD_proxy_state.processes[process_id].begun)
         return;
-    HYD_agent.processes[process_id].begun = 1;
+    HYD_proxy_state.processes[process_id].begun = 1;
     if (starts_matter)
         (void) report_starts(0);  /* if mpiexec has failed, the main loop finds out */
 }
@@ -135,11 +135,11 @@ void HYD_pmcd_pmip_adapt_began(int process_id)
 /* A process that has notified others that it is there has written to its connection before. */
 HYD_status HYD_sets_starts(uint64_t number)
 {
-    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+    for (int i = 0; HYD_proxy_state.processes && i < HYD_proxy_process_count(); i++) {
         int bytes = 0, fd = HYD_pmcd_pmip.downstream.pmi_fd[i];
-        if (!HYD_agent.processes[i].begun && fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 &&
+        if (!HYD_proxy_state.processes[i].begun && fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 &&
             bytes > 0)
-            HYD_agent.processes[i].begun = 1;
+            HYD_proxy_state.processes[i].begun = 1;
     }
     starts_matter = 1;
     return report_starts(number);

@@ -4,7 +4,7 @@
  */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "exits.h"
 #include "output.h"
@@ -90,7 +90,7 @@ HYD_status HYD_set_call_pass_on(struct HYD_set_call **slot, int one_way)
     struct HYD_set_head *head = (struct HYD_set_head *) (*slot)->bytes;
 
     (*slot)->followers = NULL;
-    (*slot)->invalidations = HYD_board_invalidations(&HYD_agent.board);
+    (*slot)->invalidations = HYD_board_invalidations(&HYD_proxy_state.board);
     if (one_way)
         head->id = 0;
     HYD_status status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*slot)->bytes, (*slot)->used);
@@ -105,7 +105,7 @@ HYD_status HYD_set_call_give(struct HYD_set_call **slot, const char *answer, siz
     int process = c->process;
     HYD_status status = HYD_SUCCESS;
 
-    if (c->by_board && HYD_board_answer(&HYD_agent.board, process, c->id, answer, bytes)) {
+    if (c->by_board && HYD_board_answer(&HYD_proxy_state.board, process, c->id, answer, bytes)) {
         drop_call(slot);
     } else {
         HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes, status);
@@ -114,7 +114,7 @@ HYD_status HYD_set_call_give(struct HYD_set_call **slot, const char *answer, siz
         c->followers = NULL;
         c->answered = 1;
     }
-    HYD_board_answered(&HYD_agent.board, process);
+    HYD_board_answered(&HYD_proxy_state.board, process);
 
   fn_exit:
     return status;
@@ -130,7 +130,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     const char *hex = HYD_pmi_line_argument(args, "call");
     int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), more =
         HYD_pmi_line_number(args, "more", UINT32_MAX);
-    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_state.board.fd < 0 ? -1 : HYD_proxy_process_of_fd(fd);
     struct HYD_set_call **slot;
     HYD_status status = HYD_SUCCESS;
 
@@ -164,7 +164,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     char line[2 * PMI_SET_PART_MAX + 128];
     int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), from =
         HYD_pmi_line_number(args, "at", UINT32_MAX);
-    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+    int i = HYD_proxy_state.board.fd < 0 ? -1 : HYD_proxy_process_of_fd(fd);
     struct HYD_set_call **slot = find_call(i, id < 1 ? 0 : (uint32_t) id);
     size_t at = from < 0 ? 0 : (size_t) from;
 
@@ -183,7 +183,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     return HYD_answer(fd, line, strlen(line));
 }
 
-/* As the first adaptive process: a daemon with ends to report must not wait for mpiexec. */
+/* As the first adaptive process: a proxy with ends to report must not wait for mpiexec. */
 HYD_status HYD_sets_used(void)
 {
     HYD_status status = HYD_pmcd_pmip_adapt_channel();

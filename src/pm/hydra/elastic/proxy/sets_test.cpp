@@ -1,5 +1,5 @@
 /*
- * Calls on process sets in a node daemon with four processes: one search for all of them (sets.c).
+ * Calls on process sets in a proxy with four processes: one search for all of them (sets.c).
  * mpiexec is the test.
  */
 
@@ -14,7 +14,7 @@
 extern "C" {
 #include "pmip.h"
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "exits.h"
 #include "output.h"
@@ -27,7 +27,7 @@ extern "C" {
 #include "wire/keepalive.h"
 
 struct HYD_pmcd_pmip_s HYD_pmcd_pmip;
-struct HYD_agent HYD_agent;
+struct HYD_proxy_state HYD_proxy_state;
 }
 
 namespace {
@@ -74,17 +74,17 @@ class ProxySetsTest : public testing::Test {
         }
         HYD_pmcd_pmip.downstream = {ranks, fds, active};
         HYD_pmcd_pmip.local.proxy_process_count = PROCESSES;
-        HYD_agent = {};
-        HYD_agent.processes = processes_;
-        HYD_agent.join.first_uid = FIRST_UID - FIRST_RANK;
-        ASSERT_EQ(HYD_board_create(&HYD_agent.board, "sets", PROCESSES), 0);
+        HYD_proxy_state = {};
+        HYD_proxy_state.processes = processes_;
+        HYD_proxy_state.join.first_uid = FIRST_UID - FIRST_RANK;
+        ASSERT_EQ(HYD_board_create(&HYD_proxy_state.board, "sets", PROCESSES), 0);
         sent.clear();
     }
     void TearDown() override
     {
         for (int i = 0; i < PROCESSES; i++)
             HYD_sets_ended(i);
-        HYD_board_destroy(&HYD_agent.board);
+        HYD_board_destroy(&HYD_proxy_state.board);
     }
     /* A process queries; false: its question is not passed on, yet. */
     bool query(int process, const elastic::SetCall &call, uint32_t id = 1)
@@ -136,7 +136,7 @@ class ProxySetsTest : public testing::Test {
     /* The process whose query was passed on last. */
     static uint32_t asker() { return number_at(sent.back().payload, 0) - FIRST_RANK; }
 
-    HYD_agent_process processes_[PROCESSES] = {};
+    HYD_proxy_process processes_[PROCESSES] = {};
     /* Of each test another one: what was answered to those before is still there. */
     static inline int tests = 0;
     const std::string name_ = "app://main/" + std::to_string(tests++);
@@ -183,7 +183,7 @@ TEST_F(ProxySetsTest, data_of_one_process_is_queried_by_each)
     share(0, "first", all_, {}, 2);
     EXPECT_EQ(fetch(0, 2), "first");
     EXPECT_EQ(fetch(1, 2), "");
-    HYD_board_invalidate(&HYD_agent.board);
+    HYD_board_invalidate(&HYD_proxy_state.board);
     EXPECT_TRUE(query(0, main_, 3));
     EXPECT_FALSE(query(1, main_, 3)) << "it may get several again";
 }
@@ -231,7 +231,7 @@ TEST_F(ProxySetsTest, SA1_invalid_data_is_not_sent_to_others)
 {
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(1, main_));
-    HYD_board_invalidate(&HYD_agent.board);
+    HYD_board_invalidate(&HYD_proxy_state.board);
     EXPECT_TRUE(query(2, main_))
         << "it may know of something that the answer to the first question does not contain";
     EXPECT_FALSE(query(3, main_));
@@ -245,7 +245,7 @@ TEST_F(ProxySetsTest, SA1_invalid_data_is_not_sent_to_others)
     EXPECT_EQ(fetch(2), "new");
     EXPECT_EQ(fetch(3), "new");
     EXPECT_EQ(fetch(1, 2), "new");
-    HYD_board_invalidate(&HYD_agent.board);
+    HYD_board_invalidate(&HYD_proxy_state.board);
     EXPECT_TRUE(query(0, main_, 2));
 }
 

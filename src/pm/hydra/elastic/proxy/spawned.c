@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "demux.h"
 #include "exits.h"

@@ -1,7 +1,7 @@
 /*
  * The proxy's work before and while it starts its processes: it reads mpiexec's description of a
  * joining group, makes the board, and passes it to each process.  On mpiexec's host it prepares to
- * remove the step socket of an mpiexec that is killed.  See agent.h for the contract and
+ * remove the step socket of an mpiexec that is killed.  See pmip_adapt.h for the contract and
  * pmi_adapt.h for PMI_ADAPT.
  */
 
@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "exits.h"
 #include "output.h"
 #include "reports.h"
@@ -22,7 +22,7 @@
 #include "wire/keepalive.h"
 #include "wire/step_socket.h"
 
-struct HYD_agent HYD_agent = {.board = {.fd = -1} };
+struct HYD_proxy_state HYD_proxy_state = {.board = {.fd = -1} };
 
 static char *bind_slots = NULL;        /* --adapt-bind: numbers with commas */
 static struct {
@@ -35,11 +35,12 @@ HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
     HYD_status status = HYD_SUCCESS;
 
     int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u,modify=%u",
-                   &HYD_agent.join.first_uid, &HYD_agent.join.epoch, &HYD_agent.join.pre,
-                   &HYD_agent.join.local_pre, &HYD_agent.join.modify);
+                   &HYD_proxy_state.join.first_uid, &HYD_proxy_state.join.epoch,
+                   &HYD_proxy_state.join.pre, &HYD_proxy_state.join.local_pre,
+                   &HYD_proxy_state.join.modify);
     HYDU_ERR_CHKANDJUMP(status, n != 5, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
-    HYD_agent.join.given = 1;
-    HYD_agent.epoch = HYD_agent.join.epoch;
+    HYD_proxy_state.join.given = 1;
+    HYD_proxy_state.epoch = HYD_proxy_state.join.epoch;
     (*argv)++;
 
   fn_exit:
@@ -192,7 +193,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     /* mpiexec must see our end even if a process of ours outlives us. */
     status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
     HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
-    bool may_adapt = HYD_pmcd_pmip.local.pgid == 0 || HYD_agent.join.given;
+    bool may_adapt = HYD_pmcd_pmip.local.pgid == 0 || HYD_proxy_state.join.given;
     if (!may_adapt && !HYD_tasks_are_world())
         goto fn_exit;
     HYD_follow_session();
@@ -200,16 +201,16 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     /* Nobody is left over if we are killed: a process that waits in begin would wait for ever. */
     HYD_child_death_signal = SIGKILL;
 
-    if (HYD_agent.join.given || HYD_tasks_are_world()) {
+    if (HYD_proxy_state.join.given || HYD_tasks_are_world()) {
         HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
         HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
         HYD_pmcd_pmip_adapt_count_output();
     }
 
-    int error = HYD_board_create(&HYD_agent.board, HYD_pmcd_pmip.local.kvs->kvsname,
-                                 HYD_agent_process_count());
-    if (error && !HYD_agent.join.given) {
+    int error = HYD_board_create(&HYD_proxy_state.board, HYD_pmcd_pmip.local.kvs->kvsname,
+                                 HYD_proxy_process_count());
+    if (error && !HYD_proxy_state.join.given) {
         /* The job can run without: its processes stay as they are launched. */
         HYDU_dump(stderr, "no adaptations: unable to create the adapt board (%s)\n",
                   MPL_strerror(error));
@@ -218,13 +219,13 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYDU_ERR_CHKANDJUMP(status, error, HYD_INTERNAL_ERROR,
                         "unable to create the adapt board (%s)\n", MPL_strerror(error));
 
-    HYDU_MALLOC_OR_JUMP(HYD_agent.processes, struct HYD_agent_process *,
-                        HYD_agent_process_count() * sizeof(*HYD_agent.processes), status);
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
-        HYD_agent.processes[i] = (struct HYD_agent_process){.stdin_fd = HYD_FD_UNSET,
+    HYDU_MALLOC_OR_JUMP(HYD_proxy_state.processes, struct HYD_proxy_process *,
+                        HYD_proxy_process_count() * sizeof(*HYD_proxy_state.processes), status);
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
+        HYD_proxy_state.processes[i] = (struct HYD_proxy_process){.stdin_fd = HYD_FD_UNSET,
                                                             .input_path = -1, .watch_fd = -1,
                                                             .wake_fd = -1};
-        HYD_queue_init(&HYD_agent.processes[i].input);
+        HYD_queue_init(&HYD_proxy_state.processes[i].input);
     }
 
   fn_exit:
@@ -275,18 +276,19 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
         status = HYDU_append_env_to_list(PMI_PID_NAMESPACE_ENV, text, env);
     if (status == HYD_SUCCESS && !HYD_pmcd_pmip.user_global.auto_cleanup)
         status = HYDU_append_env_to_list(PMI_CLEANUP_ENV, "0", env);
-    if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
+    if (status != HYD_SUCCESS || HYD_proxy_state.board.fd < 0)
         return status;
     if (HYD_tasks_are_world())
-        return HYDU_sock_cloexec(HYD_agent.board.fd);   /* they have no board */
+        return HYDU_sock_cloexec(HYD_proxy_state.board.fd);   /* they have no board */
     if (process_id == 0)
         HYD_tasks_environment(*env);
-    MPL_snprintf(
-        text, sizeof(text),
-        "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u", PMI_ADAPT_VERSION,
-        HYD_agent.board.fd, process_id,
-        HYD_agent.join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-        HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, HYD_agent.join.modify);
+    MPL_snprintf(text, sizeof(text),
+                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u",
+                 PMI_ADAPT_VERSION, HYD_proxy_state.board.fd, process_id,
+                 HYD_proxy_state.join.first_uid +
+                     (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+                 HYD_proxy_state.join.epoch, HYD_proxy_state.join.pre,
+                 HYD_proxy_state.join.local_pre, HYD_proxy_state.join.modify);
     return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
 }
 
@@ -295,11 +297,11 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
     HYD_status status = HYD_spawned_check();
 
     HYD_stdin_started();
-    if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
+    if (status != HYD_SUCCESS || HYD_proxy_state.board.fd < 0)
         return status;
 
     /* Processes that are started from now on are tasks of the program. */
-    status = HYDU_sock_cloexec(HYD_agent.board.fd);
+    status = HYDU_sock_cloexec(HYD_proxy_state.board.fd);
     if (status != HYD_SUCCESS)
         return status;
     if (HYD_tasks_are_world()) {
@@ -309,5 +311,5 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
     HYD_exits_started();
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
      * waits for the first process that reports that it is adaptive: stock runs pay nothing. */
-    return HYD_agent.join.given ? HYD_exits_watch() : HYD_SUCCESS;
+    return HYD_proxy_state.join.given ? HYD_exits_watch() : HYD_SUCCESS;
 }

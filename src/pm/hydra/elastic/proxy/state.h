@@ -11,7 +11,7 @@
 #include "wire/send_queue.h"
 
 /* Data of one local process. */
-struct HYD_agent_process {
+struct HYD_proxy_process {
     /* stdin.c */
     int stdin_fd;               /* write end, or < 0 */
     /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
@@ -40,34 +40,34 @@ struct HYD_agent_process {
     int undecided;
 };
 
-struct HYD_agent {
+struct HYD_proxy_state {
     struct HYD_board board;     /* fd < 0: none, and then nobody here adapts */
-    struct HYD_agent_process *processes;        /* by number of the process; NULL without a board */
+    struct HYD_proxy_process *processes;        /* by number of the process; NULL without a board */
     struct {
         int given;
         unsigned first_uid, epoch, pre, local_pre, modify;
     } join;                     /* --adapt of a joining group */
     uint32_t epoch;             /* of the last command, for reports that belong to none */
 };
-extern struct HYD_agent HYD_agent;
+extern struct HYD_proxy_state HYD_proxy_state;
 
-static inline int HYD_agent_process_count(void)
+static inline int HYD_proxy_process_count(void)
 {
     return HYD_pmcd_pmip.local.proxy_process_count;
 }
 
 /* The number of a local process, or -1: by its rank in the group, by its PMI connection. */
-static inline int HYD_agent_process_of_rank(int rank)
+static inline int HYD_proxy_process_of_rank(int rank)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++)
+    for (int i = 0; i < HYD_proxy_process_count(); i++)
         if (HYD_pmcd_pmip.downstream.pmi_rank[i] == rank)
             return i;
     return -1;
 }
 
-static inline int HYD_agent_process_of_fd(int fd)
+static inline int HYD_proxy_process_of_fd(int fd)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++)
+    for (int i = 0; i < HYD_proxy_process_count(); i++)
         if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd)
             return i;
     return -1;

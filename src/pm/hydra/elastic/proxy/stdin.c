@@ -1,7 +1,7 @@
 /* See stdin.h. */
 
 #include "state.h"
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "demux.h"
 #include <fcntl.h>
 #include "reports.h"
@@ -32,8 +32,8 @@ static void close_end(int *fd)
 
 int *HYD_pmcd_pmip_adapt_stdin(int process_id)
 {
-    if (HYD_agent.processes)
-        return &HYD_agent.processes[process_id].stdin_fd;
+    if (HYD_proxy_state.processes)
+        return &HYD_proxy_state.processes[process_id].stdin_fd;
     close_end(&unread);
     return &unread;
 }
@@ -49,7 +49,7 @@ static int open_again(int fd, int flags)
 }
 
 /* The process reads the end of its input, which may be withdrawn. */
-static void suspend_input(struct HYD_agent_process *p)
+static void suspend_input(struct HYD_proxy_process *p)
 {
     if (p->stdin_fd < 0)
         return;
@@ -59,7 +59,7 @@ static void suspend_input(struct HYD_agent_process *p)
 }
 
 /* If the process still has its input: a descriptor that is O_PATH does not keep the pipe open. */
-static void resume_input(struct HYD_agent_process *p)
+static void resume_input(struct HYD_proxy_process *p)
 {
     if (p->stdin_fd >= 0 || p->input_path < 0)
         return;
@@ -71,25 +71,25 @@ static void resume_input(struct HYD_agent_process *p)
  * gets it when it is in the world, if it has a board. */
 void HYD_stdin_started(void)
 {
-    int is_launch = HYD_pmcd_pmip.local.pgid == 0, first = HYD_agent_process_of_rank(0);
+    int is_launch = HYD_pmcd_pmip.local.pgid == 0, first = HYD_proxy_process_of_rank(0);
 
     close_end(&unread);
-    if (!HYD_agent.processes) {
+    if (!HYD_proxy_state.processes) {
         if (!is_launch)
             close_end(&HYD_pmcd_pmip.downstream.in);
         return;
     }
     if (first >= 0)
-        HYD_agent.processes[first].stdin_fd = HYD_pmcd_pmip.downstream.in;
+        HYD_proxy_state.processes[first].stdin_fd = HYD_pmcd_pmip.downstream.in;
     if (is_launch)
         reader = first;
     else
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
         if (for_all)
-            (void) HYDU_sock_set_nonblock(HYD_agent.processes[i].stdin_fd);
+            (void) HYDU_sock_set_nonblock(HYD_proxy_state.processes[i].stdin_fd);
         else if (i != reader)
-            suspend_input(&HYD_agent.processes[i]);
+            suspend_input(&HYD_proxy_state.processes[i]);
     }
 }
 
@@ -113,7 +113,7 @@ static void report_taken(int rank, uint32_t messages)
     uint32_t payload[2] = { (uint32_t) rank, messages };
 
     if (messages > 0)
-        (void) HYD_reports_send(HYD_ADAPT_INPUT_TAKEN, HYD_agent.epoch, 0, payload,
+        (void) HYD_reports_send(HYD_ADAPT_INPUT_TAKEN, HYD_proxy_state.epoch, 0, payload,
                                 sizeof(payload));
 }
 
@@ -130,7 +130,7 @@ static void stop_waiting(int fd)
 /* It gets no more; what waits is dropped. */
 static void close_input(int process_id)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
 
     stop_waiting(p->stdin_fd);
     close_end(&p->stdin_fd);
@@ -150,7 +150,7 @@ static int send_queue(int fd, void *queue)
 /* Writes what the process takes. */
 static HYD_status pass_on(int process_id)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
     HYD_status status = HYD_SUCCESS;
 
     int is_read = without_signal(send_queue, p->stdin_fd, &p->input) == 0;
@@ -175,8 +175,8 @@ static HYD_status pass_on(int process_id)
 
 static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
-        if (HYD_agent.processes[i].stdin_fd == fd)
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
+        if (HYD_proxy_state.processes[i].stdin_fd == fd)
             return pass_on(i);
     }
     return HYD_SUCCESS;
@@ -188,15 +188,15 @@ static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
  * process. */
 static uint32_t taken_at_once(void)
 {
-    return for_all ? (uint32_t) HYD_agent_process_count() : 1;
+    return for_all ? (uint32_t) HYD_proxy_process_count() : 1;
 }
 
 static void choose_reader(int process_id)
 {
     reader = process_id;
-    resume_input(&HYD_agent.processes[reader]);
-    int fd = HYD_agent.processes[reader].stdin_fd;
-    if (fd >= 0 && !HYD_agent.processes[reader].input_ends &&
+    resume_input(&HYD_proxy_state.processes[reader]);
+    int fd = HYD_proxy_state.processes[reader].stdin_fd;
+    if (fd >= 0 && !HYD_proxy_state.processes[reader].input_ends &&
         HYDU_sock_set_nonblock(fd) == HYD_SUCCESS)
         HYD_pmcd_pmip.downstream.in = fd;
     else
@@ -205,14 +205,14 @@ static void choose_reader(int process_id)
 
 static int is_open(int process_id)
 {
-    return HYD_agent.processes[process_id].stdin_fd >= 0 &&
-        !HYD_agent.processes[process_id].input_ends;
+    return HYD_proxy_state.processes[process_id].stdin_fd >= 0 &&
+        !HYD_proxy_state.processes[process_id].input_ends;
 }
 
 /* After what waits. */
 static void end_when_written(int process_id)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
 
     p->input_ends = 1;
     if (p->input.bytes == 0)
@@ -222,7 +222,7 @@ static void end_when_written(int process_id)
 /* Hydra drops it if downstream.in is closed. */
 static void choose_readers(int bytes)
 {
-    int n = HYD_agent_process_count(), open = -1;
+    int n = HYD_proxy_process_count(), open = -1;
 
     for (int i = 0; i < n; i++) {
         if (bytes == 0)
@@ -231,7 +231,8 @@ static void choose_readers(int bytes)
             open = i;
     }
     reader = open;
-    HYD_pmcd_pmip.downstream.in = open >= 0 ? HYD_agent.processes[open].stdin_fd : HYD_FD_CLOSED;
+    HYD_pmcd_pmip.downstream.in = open >= 0 ? HYD_proxy_state.processes[open].stdin_fd
+        : HYD_FD_CLOSED;
     to_all = open >= 0;
     if (bytes > 0 && open < 0)
         report_taken(0, (uint32_t) n);
@@ -239,10 +240,10 @@ static void choose_readers(int bytes)
 
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
 {
-    int i = HYD_agent.processes && rank >= 0 ? HYD_agent_process_of_rank(rank) : -1;
+    int i = HYD_proxy_state.processes && rank >= 0 ? HYD_proxy_process_of_rank(rank) : -1;
 
     to_all = 0;
-    if (HYD_agent.processes && rank == HYD_INPUT_TO_ALL) {
+    if (HYD_proxy_state.processes && rank == HYD_INPUT_TO_ALL) {
         choose_readers(bytes);
         return;
     }
@@ -262,15 +263,16 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
 void HYD_stdin_planned(int rank)
 {
     HYD_stdin_withdrawn();
-    planned = HYD_agent.processes && rank >= 0 && !for_all ? HYD_agent_process_of_rank(rank) : -1;
+    planned = HYD_proxy_state.processes && rank >= 0 &&
+        !for_all ? HYD_proxy_process_of_rank(rank) : -1;
     if (planned >= 0)
-        resume_input(&HYD_agent.processes[planned]);
+        resume_input(&HYD_proxy_state.processes[planned]);
 }
 
 void HYD_stdin_withdrawn(void)
 {
     if (planned >= 0 && planned != reader)
-        suspend_input(&HYD_agent.processes[planned]);
+        suspend_input(&HYD_proxy_state.processes[planned]);
     planned = -1;
 }
 
@@ -288,7 +290,7 @@ HYD_status HYD_stdin_reads(const char *payload, size_t bytes)
     HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(rank), HYD_INTERNAL_ERROR,
                         "malformed reader of standard input\n");
     memcpy(&rank, payload, sizeof(rank));
-    int i = HYD_agent.processes ? HYD_agent_process_of_rank((int) rank) : -1;
+    int i = HYD_proxy_state.processes ? HYD_proxy_process_of_rank((int) rank) : -1;
     if (i >= 0 && i != reader)
         choose_reader(i);
 
@@ -334,7 +336,7 @@ static HYD_status write_now(const char *bytes, int n, int *sent)
 
 static HYD_status write_to(int process_id, const char *bytes, int n)
 {
-    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
     HYD_status status = HYD_SUCCESS;
 
     if (!is_open(process_id)) {
@@ -363,7 +365,7 @@ HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, 
         goto fn_exit;
     }
     *sent = n;
-    for (int i = to_all ? 0 : reader; i < (to_all ? HYD_agent_process_count() : reader + 1); i++) {
+    for (int i = to_all ? 0 : reader; i < (to_all ? HYD_proxy_process_count() : reader + 1); i++) {
         status = write_to(i, bytes, n);
         HYDU_ERR_POP(status, "unable to pass on standard input\n");
     }

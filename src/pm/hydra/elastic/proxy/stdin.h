@@ -4,7 +4,7 @@
  * process that reads now.  Input that a process has not read waits here; mpiexec bounds it: it
  * sends INPUT_MESSAGES, and further ones when a notification (HYD_ADAPT_INPUT_TAKEN) reports that
  * those have been written, or dropped without a reader (mpiexec/input.c).
- * HYD_pmcd_pmip_adapt_stdin and _stdin_to (agent.h) are here, too.
+ * HYD_pmcd_pmip_adapt_stdin and _stdin_to (pmip_adapt.h) are here, too.
  */
 
 #ifndef PROXY_STDIN_H_INCLUDED

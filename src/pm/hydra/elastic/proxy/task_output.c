@@ -7,7 +7,7 @@
 
 #include "state.h"
 #include <poll.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "demux.h"
 #include "output.h"
 #include "task_output.h"

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "agent.h"
+#include "pmip_adapt.h"
 #include "answers.h"
 #include "demux.h"
 #include "pmi_adapt_set.h"
@@ -172,7 +172,7 @@ static void signal_task(const struct task *t, int signum)
         kill(t->pid, signum);
 }
 
-/* The daemon ends with mpiexec, however that ends.  The kernel kills its children then, but not
+/* The proxy ends with mpiexec, however that ends.  The kernel kills its children then, but not
  * what these have started. */
 static void kill_groups(void)
 {
@@ -241,7 +241,7 @@ HYD_status HYD_tasks_adopt(void)
     uint32_t uid = (uint32_t) strtoul(world, &at, 10);
     HYD_status status = HYD_SUCCESS;
 
-    for (int i = 0; i < HYD_agent_process_count(); i++) {
+    for (int i = 0; i < HYD_proxy_process_count(); i++) {
         struct task *t = NULL;
         HYDU_ERR_CHKANDJUMP(status, !*at, HYD_INTERNAL_ERROR, "bad value of --adapt-tasks: %s\n",
                             world);
@@ -272,8 +272,8 @@ HYD_status HYD_tasks_answer_abort(int pmi_fd)
 /* The others may use their time. */
 static void let_world_go(void)
 {
-    for (int i = 0; world && i < HYD_agent_process_count(); i++)
-        HYD_agent.processes[i].let_go = 1;
+    for (int i = 0; world && i < HYD_proxy_process_count(); i++)
+        HYD_proxy_state.processes[i].let_go = 1;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 /* The environment that a process of the launch gets; that of tasks is the same without the process
  * manager's part. */
 void HYD_tasks_environment(const struct HYD_env *env);
-/* Or all processes of this daemon are such ones, started together as one MPI_COMM_WORLD
+/* Or all processes of this proxy are such ones, started together as one MPI_COMM_WORLD
  * (--adapt-tasks UID:NUMBER,...): PMI and output are as of any, but what is notified of them and to
  * them goes as for the others. */
 int HYD_tasks_are_world(void);

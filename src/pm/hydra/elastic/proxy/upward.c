@@ -13,10 +13,10 @@
 
 static struct {
     struct HYD_connection *parent;      /* NULL: mpiexec */
-    uint32_t daemons;           /* this one and those below it */
+    uint32_t proxies;           /* this one and those below it */
 } way = { NULL, 1 };
 
-static uint32_t reports = 0;    /* of this daemon, so far */
+static uint32_t reports = 0;    /* of this proxy, so far */
 
 /* Since the last plan or release: the last own report of each kind that has no payload. */
 static struct stored {
@@ -33,14 +33,14 @@ static struct {
 
 /* Since the last command: how many proxies have reported what. */
 static struct received {
-    uint32_t kind, epoch, daemons;
+    uint32_t kind, epoch, proxies;
 } received[KINDS];
 static int n_received = 0;
 
-void HYD_upward_path(struct HYD_connection *parent, uint32_t daemons)
+void HYD_upward_path(struct HYD_connection *parent, uint32_t proxies)
 {
     way.parent = parent;
-    way.daemons = daemons;
+    way.proxies = proxies;
     n_received = 0;
 }
 
@@ -163,7 +163,7 @@ static int is_complete(uint32_t kind, uint32_t epoch)
         received[i] = (struct received) {kind, epoch, 0};
     if (i == n_received)
         n_received++;
-    return ++received[i].daemons >= way.daemons;
+    return ++received[i].proxies >= way.proxies;
 }
 
 static HYD_status gather(const struct HYD_relay_entry *entry, const char *payload)
@@ -175,7 +175,7 @@ static HYD_status gather(const struct HYD_relay_entry *entry, const char *payloa
         waiting.since_us = HYD_monotonic_us();
     if (kind == REPORT_LOOPS)
         status = gather_loops(entry, payload);
-    else if (kind == REPORT_PERFORMANCE && way.daemons > 1)
+    else if (kind == REPORT_PERFORMANCE && way.proxies > 1)
         status = gather_sample(entry, payload);
     else
         status = append(*entry, payload, (size_t) entry->message.bytes, NULL, 0);
@@ -242,7 +242,7 @@ HYD_status HYD_upward_report(uint32_t kind, uint32_t epoch, const void *payload,
 
     if (bytes == 0)
         keep(kind, epoch);
-    if (!way.parent && way.daemons == 1)
+    if (!way.parent && way.proxies == 1)
         return HYD_upward_to_mpiexec(kind, epoch, reports, payload, bytes);
     return gather(&entry, payload);
 }

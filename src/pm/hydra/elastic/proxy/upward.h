@@ -27,11 +27,11 @@
 struct HYD_connection;
 
 /* The command that is about to be carried out came over this connection, NULL: from mpiexec, for so
- * many daemons, this one and those below it. */
-void HYD_upward_path(struct HYD_connection *parent, uint32_t daemons);
+ * many proxies, this one and those below it. */
+void HYD_upward_path(struct HYD_connection *parent, uint32_t proxies);
 /* A plan, or the end of an adaptation, has come: mpiexec has all reports of before. */
 void HYD_upward_complete(void);
-/* Reports of this daemon; `kind` is one of HYD_goes_up. */
+/* Reports of this proxy; `kind` is one of HYD_goes_up. */
 HYD_status HYD_upward_report(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes);
 /* Before a report that goes to mpiexec directly and must not arrive before those: they go directly
  * as well, again. */

@@ -1,4 +1,4 @@
-/* Reports on their way up the tree of daemons: of one daemon with a parent and daemons below it. */
+/* Reports on their way up the tree of proxies: of one proxy with a parent and proxies below it. */
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ std::string entry(HYD_relay_origin origin, uint32_t kind, uint32_t epoch, uint32
     return bytes;
 }
 
-/* As a daemon below sends it. */
+/* As a proxy below sends it. */
 int take(const std::string &entries)
 {
     HYD_relay_reports head = {0, 0, entries.size()};
@@ -207,7 +207,7 @@ TEST_F(UpwardTest, N6_loops_are_merged_on_the_way)
     HYD_upward_report(REPORT_PERFORMANCE, 21, own.data(), own.size());
     ASSERT_EQ(sent.size(), 1u);
     auto entries = sent_entries(0);
-    ASSERT_EQ(entries.size(), 5u) << "loops of two groups, rows of three daemons";
+    ASSERT_EQ(entries.size(), 5u) << "loops of two groups, rows of three proxies";
     for (size_t i = 0; i < 2; i++) {
         EXPECT_EQ(entries[i].head.message.kind, static_cast<uint32_t>(REPORT_LOOPS))
             << "they come first";

@@ -56,8 +56,8 @@ struct step_spawned {           /* processes of MPI_Comm_spawn that one proxy ru
     int processes;
 };
 
-struct step_agent {             /* a proxy */
-    int group, proxy;
+struct step_proxy {             /* by its group and its number there */
+    int group, number;
 };
 
 /* Processes that a program starts on slots that it holds (MPIX_Comm_parent_create): one
@@ -87,7 +87,7 @@ struct step_effects {
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */
     /* The same to n proxies; messages to one of them come in the order in which they were sent. */
-    void (*send) (void *context, const struct step_agent *to, int n, enum step_command command,
+    void (*send) (void *context, const struct step_proxy *to, int n, enum step_command command,
                   uint32_t epoch, const void *payload, size_t bytes);
     /* one JSON line, no newline */
     void (*reply) (void *context, int client, const char *line);

@@ -1,4 +1,4 @@
-/* The clock of mpiexec and of node daemons. */
+/* The clock of mpiexec and of proxies. */
 
 #ifndef WIRE_CLOCK_H_INCLUDED
 #define WIRE_CLOCK_H_INCLUDED

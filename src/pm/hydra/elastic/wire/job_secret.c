@@ -94,10 +94,9 @@ static HYD_status read_file(const char *name)
     goto fn_exit;
 }
 
-/* ---------------------------------------------------------------------------------------
- * mpiexec */
+/* ---- mpiexec --------------------------------------------------------------------------------- */
 
-/* Launchers whose standard input reaches the daemon.  Of the others "manual" prints commands for
+/* Launchers whose standard input reaches the proxy.  Of the others "manual" prints commands for
  * somebody to carry out, "persist" talks to servers that run anybody's commands, and "ll" and "pbs"
  * have none. */
 static int carries_stdin(const char *launcher)
@@ -147,7 +146,7 @@ void HYD_secret_give(int stdin_fd)
         snprintf(line + 2 * i, 3, "%02x", secret[i]);
     line[DIGITS] = '\n';
     /* An empty pipe takes it at once; a launcher that does not pass it on is noticed by the
-     * daemon. */
+     * proxy. */
     if (!strcmp(source, "stdin") && write(stdin_fd, line, sizeof(line)) != (ssize_t) sizeof(line) &&
         errno != EPIPE)
         HYDU_error_printf("unable to give a launcher the job's secret (%s)\n", MPL_strerror(errno));
@@ -155,8 +154,7 @@ void HYD_secret_give(int stdin_fd)
     signal(SIGPIPE, previous);
 }
 
-/* ----------------------------------------------------------------------------------- node
- * daemon */
+/* ---- proxy ----------------------------------------------------------------------------------- */
 
 static HYD_status read_stdin(void)
 {
@@ -175,7 +173,7 @@ static HYD_status read_stdin(void)
         used += (size_t) n;
     }
     HYDU_ERR_CHKANDJUMP(status, !parse(text, used), HYD_INTERNAL_ERROR,
-                        "this node daemon has not got the "
+                        "this proxy has not got the "
                         "job's secret: mpiexec gives it to the launcher's standard input, and the "
                         "launcher "
                         "(ssh -n, or a script in its place?) has not passed it on.  Let it do so, "

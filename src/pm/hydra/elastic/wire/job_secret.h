@@ -21,13 +21,13 @@
 #define HYD_SECRET_HALF_BYTES 16
 
 enum HYD_secret_half {
-    HYD_SECRET_OF_DAEMON,
+    HYD_SECRET_OF_PROXY,
     HYD_SECRET_OF_MPIEXEC
 };
 
 /* mpiexec, before it launches anything: makes the job's secret, or reads the user's file. */
 HYD_status HYD_secret_make(const char *launcher);
-/* For the daemons' command line, --secret: "stdin", "none" or the name of the file. */
+/* For the proxies' command line, --secret: "stdin", "none" or the name of the file. */
 const char *HYD_secret_source(void);
 /* Gives the secret to a launcher whose standard input this is the other end of, and closes it. */
 void HYD_secret_give(int stdin_fd);

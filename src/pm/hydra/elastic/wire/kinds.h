@@ -1,5 +1,5 @@
 /*
- * Every message between mpiexec and a node daemon.  src/pmi/messages.txt describes those of the
+ * Every message between mpiexec and a proxy.  src/pmi/messages.txt describes those of the
  * core (stepmgr/stepmgr.h), enum step_command and step_report; doc/spec/protocol.md has their
  * fields.  The others are below, with their fields in brackets.  How a message is framed:
  * message.h.  Handlers: stepmgr/step/step.cpp (reports to the step manager), and by tables
@@ -22,30 +22,30 @@ enum report_mode {              /* of a process, in REPORT_INIT */
     REPORT_MODE_MODIFY = 2      /* in MPIX_Comm_modify, or created by it; adaptive or not */
 };
 
-/* Between mpiexec and the daemon themselves. */
+/* Between mpiexec and the proxy themselves. */
 enum HYD_adapt_kind {
     /* up [u32 rank] a process has ended, or is about to, with its PMI connection open.  Stock kills
      * the processes of that proxy; the whole job has to end. */
     HYD_ADAPT_BROKE = 1000,
-    HYD_ADAPT_LISTEN,           /* down [key, port range] the tree of daemons, tree.h */
+    HYD_ADAPT_LISTEN,           /* down [key, port range] the tree of proxies, tree.h */
     HYD_ADAPT_LISTENS,          /* up [u16 port] */
     HYD_ADAPT_RELAY,            /* down [relay] */
     HYD_ADAPT_RELAYED,          /* up [answer] */
-    /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
+    /* down [u64] output that the proxy may have sent since it counts (proxy/output.h) */
     HYD_ADAPT_OUTPUT_SPACE,
     /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
     HYD_ADAPT_REPORTS,
-    HYD_ADAPT_GATHERED,         /* up [entries] reports of several daemons (tree.h) */
-    /* up [] reports may be missing with another daemon (proxy/upward.h) */
+    HYD_ADAPT_GATHERED,         /* up [entries] reports of several proxies (tree.h) */
+    /* up [] reports may be missing with another proxy (proxy/upward.h) */
     HYD_ADAPT_LOST,
     /* down [] report directly once more what was reported since the last plan or release */
     HYD_ADAPT_REPEAT,
     /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to the
      * process, or dropped (proxy/stdin.h) */
     HYD_ADAPT_INPUT_TAKEN,
-    /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
+    /* up [] the proxy counts the output that it sends after this (proxy/output.h) */
     HYD_ADAPT_COUNTS_OUTPUT,
-    HYD_ADAPT_CANNOT,           /* up [text] the daemon cannot start its processes, and ends: why */
+    HYD_ADAPT_CANNOT,           /* up [text] the proxy cannot start its processes, and ends: why */
     /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
     HYD_ADAPT_SPAWN_BEGAN,
     /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */

@@ -1,4 +1,4 @@
-/* Sets of loops as bytes, between daemon and mpiexec: nothing is taken from bytes that are no set
+/* Sets of loops as bytes, between proxy and mpiexec: nothing is taken from bytes that are no set
  * (loop_set.h). */
 
 #include "loop_parts.h"

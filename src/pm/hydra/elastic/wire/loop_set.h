@@ -96,7 +96,7 @@ int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_
 /* The sum; owned by the reduction. */
 const struct loop_set *loop_reduction_result(struct loop_reduction *reduction);
 
-/* As bytes, between daemon and mpiexec. */
+/* As bytes, between proxy and mpiexec. */
 size_t loop_set_bytes(const struct loop_set *set);
 void loop_set_write(const struct loop_set *set, void *bytes);
 /* Into an empty set.  0, and the set is empty, if the bytes are no set. */

@@ -1,4 +1,4 @@
-/* Any bytes as what a process has on its board, and as what a daemon sends: refused, or put
+/* Any bytes as what a process has on its board, and as what a proxy sends: refused, or put
  * together, written and read again with nothing dropped.  SPEC-performance B6. */
 
 #include <algorithm>

@@ -343,7 +343,7 @@ TEST(LoopSet, B6_WhateverIsOnABoardIsRefusedOrReduced)
     EXPECT_LT(sound, 2900u);
 }
 
-TEST(LoopSet, WhateverADaemonSendsIsRefusedOrRead)
+TEST(LoopSet, WhateverAProxySendsIsRefusedOrRead)
 {
     Graph root = graph_of(GOLDEN, MESSAGES), other = graph_of(OTHERS, MESSAGES);
     Set set;
@@ -409,7 +409,7 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     EXPECT_EQ(again->summary.hash, summary.hash);
 }
 
-/* C5: a daemon reads the nodes of the first of those that are equal, and the numbers of each. */
+/* C5: a proxy reads the nodes of the first of those that are equal, and the numbers of each. */
 TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
 {
     Graph shared = graph_of(GOLDEN, MESSAGES), read(new pmi_adapt_graph());

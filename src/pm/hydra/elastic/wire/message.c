@@ -23,7 +23,7 @@ struct frame {
     enum body body;
 };
 
-static const struct frame from_daemon[] = {
+static const struct frame from_proxy[] = {
     {PID_LIST, PROCESS_INTS},
     {EXIT_STATUS, PROCESS_INTS},
     {PMI_CMD, BUFFER},
@@ -63,9 +63,9 @@ static size_t frame_bytes(const struct frame *frames, size_t n, const void *head
     return 0;
 }
 
-size_t HYD_adapt_frame_from_daemon(const void *hdr, int processes)
+size_t HYD_adapt_frame_from_proxy(const void *hdr, int processes)
 {
-    return frame_bytes(from_daemon, sizeof(from_daemon) / sizeof(*from_daemon), hdr, processes);
+    return frame_bytes(from_proxy, sizeof(from_proxy) / sizeof(*from_proxy), hdr, processes);
 }
 
 size_t HYD_adapt_frame_from_mpiexec(const void *hdr)

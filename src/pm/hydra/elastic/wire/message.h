@@ -16,7 +16,7 @@ struct HYD_adapt_message {
     uint32_t kind;
     uint32_t epoch;
     uint64_t bytes;
-    /* of a command of the core for this daemon: 1, 2, ...; of the one that is answered; else 0 */
+    /* of a command of the core for this proxy: 1, 2, ...; of the one that is answered; else 0 */
     uint32_t sequence;
     uint32_t unused;
 };
@@ -53,8 +53,8 @@ void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_messag
                           uint64_t bytes);
 
 /* Bytes of the message of Hydra's or of ours that begins with this header, it included; 0: it
- * cannot be one.  Sent by a daemon of so many processes to mpiexec, or by mpiexec to a daemon. */
-size_t HYD_adapt_frame_from_daemon(const void *hdr, int processes);
+ * cannot be one.  Sent by a proxy of so many processes to mpiexec, or by mpiexec to a proxy. */
+size_t HYD_adapt_frame_from_proxy(const void *hdr, int processes);
 size_t HYD_adapt_frame_from_mpiexec(const void *hdr);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* mpiexec, before it starts anything: the job may change. */
 void HYD_share_session(void);
-/* A daemon, before it starts its processes: does as mpiexec did with it. */
+/* A proxy, before it starts its processes: does as mpiexec did with it. */
 void HYD_follow_session(void);
 
 #endif /* SESSIONS_H_INCLUDED */

@@ -1,16 +1,16 @@
 /*
- * Commands of the step manager to many node daemons at once, through a tree of them.  mpiexec sends
- * a *relay* to a few daemons: the command, and the list of those that it is for, the receiver
+ * Commands of the step manager to many proxies at once, through a tree of them.  mpiexec sends
+ * a *relay* to a few proxies: the command, and the list of those that it is for, the receiver
  * first.  Each receiver cuts the rest of the list into parts, sends every part to its first member,
  * and answers when all of its parts have answered, naming those who could not be reached; mpiexec
  * notifies these itself.  The immediate reply of proxies to STEP_FREEZE goes with that, so that the
  * agreement takes the tree both ways; their later reports go up the way by which the last command
  * came (proxy/upward.h). Doing so twice is no harm, nor that ways differ in length: commands to one
- * daemon are numbered, and carried out once and in order.
+ * proxy are numbered, and carried out once and in order.
  *
- * A relay goes over the control connection (mpiexec to daemon: kind HYD_ADAPT_RELAY, the answer is
- * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way, answers
- * and reports the other.  Daemons listen when mpiexec requests it (HYD_ADAPT_LISTEN: key, then text
+ * A relay goes over the control connection (mpiexec to proxy: kind HYD_ADAPT_RELAY, the answer is
+ * HYD_ADAPT_RELAYED) or over a connection between proxies: the key, then relays one way, answers
+ * and reports the other.  Proxies listen when mpiexec requests it (HYD_ADAPT_LISTEN: key, then text
  * of a port range, may be empty), and report the port (HYD_ADAPT_LISTENS: u16; 0: they cannot).
  * The bytes are the machine's own, but addresses and ports are in network order.
  * doc/developer/decisions/proxy-tree.md.
@@ -39,7 +39,7 @@ struct HYD_relay_head {
 
 struct HYD_relay_target {
     uint32_t number;            /* mpiexec's, for the answer */
-    uint32_t sequence;          /* of the command for this daemon */
+    uint32_t sequence;          /* of the command for this proxy */
     uint32_t address;           /* IPv4 */
     uint16_t port;
     uint16_t unused;
@@ -67,13 +67,13 @@ struct HYD_relay_reports {
     uint64_t bytes;
 };
 
-struct HYD_relay_origin {       /* the daemon that reports */
+struct HYD_relay_origin {       /* the proxy that reports */
     uint32_t group, proxy;
 };
 
 struct HYD_relay_entry {
     struct HYD_relay_origin origin;
-    /* its sequence is the number of the report among its daemon's, from 1 */
+    /* its sequence is the number of the report among its proxy's, from 1 */
     struct HYD_adapt_message message;
 };
 

@@ -1,4 +1,4 @@
-/* The shape of the tree by which commands go to node daemons: how many messages mpiexec sends
+/* The shape of the tree by which commands go to proxies: how many messages mpiexec sends
  * itself, and how long the longest way is (SPEC-performance G, figure 13.1).  Lists are cut as
  * mpiexec/relay.c and proxy/relay.c cut them. */
 
@@ -39,7 +39,7 @@ void walk(const std::vector<uint32_t> &parts, uint32_t fanout, uint32_t depth, S
     }
 }
 
-/* Levels of which all daemons but the last ones have so many below them. */
+/* Levels of which all proxies but the last ones have so many below them. */
 uint32_t levels(uint32_t n, uint32_t fanout)
 {
     uint32_t count = 0;

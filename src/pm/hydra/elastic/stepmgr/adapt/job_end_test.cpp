@@ -148,7 +148,7 @@ TEST_F(StepTest, a_proxy_that_fails_in_the_window_ends_the_job)
     freeze(1);
     mpiexec.disconnected(0, 1);
     ASSERT_EQ(mpiexec.aborts.size(), 1u);
-    EXPECT_NE(mpiexec.aborts[0].find("node b has failed with its node daemon"), std::string::npos);
+    EXPECT_NE(mpiexec.aborts[0].find("node b has failed with its proxy"), std::string::npos);
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ TEST_F(PlanTest, groups_are_removed_when_all_have_left)
     join();
     world.commit(Change{{0, 1, 2, 3}, 3, 3}, 1);
     world.remove_empty_groups();
-    EXPECT_TRUE(world.has_group(0)) << "its daemons still run";
+    EXPECT_TRUE(world.has_group(0)) << "its proxies still run";
     EXPECT_EQ(world.mark_disconnected({0, 0}).size(), 2u);
     world.mark_disconnected({0, 1});
     world.remove_empty_groups();

@@ -65,48 +65,49 @@ bool WorldResize::is_freezing(uint32_t epoch) const
            epoch == state_.adaptation->epoch;
 }
 
-void WorldResize::on_prepared(const Agent &agent, uint32_t epoch)
+void WorldResize::on_prepared(const ProxyId &proxy_id, uint32_t epoch)
 {
-    bool freezing = is_freezing(epoch), joins = freezing && state_.adaptation->group == agent.group;
-    if (joins && state_.adaptation->prepare_pending.erase(agent) > 0) {
-        state_.log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
+    bool freezing = is_freezing(epoch),
+         joins = freezing && state_.adaptation->group == proxy_id.group;
+    if (joins && state_.adaptation->prepare_pending.erase(proxy_id) > 0) {
+        state_.log("prepared", {{"group", proxy_id.group}, {"proxy", proxy_id.number}});
         if (state_.adaptation->prepare_pending.empty())
             send_plan_to_world();
-    } else if (freezing && !joins && state_.adaptation->prepare_hoped.contains(agent)) {
-        prepared_in_advance(agent);
-    } else if (joins || !may_come_late(agent, epoch)) {
+    } else if (freezing && !joins && state_.adaptation->prepare_hoped.contains(proxy_id)) {
+        prepared_in_advance(proxy_id);
+    } else if (joins || !may_come_late(proxy_id, epoch)) {
         state_.unexpected("preparation that is not awaited");
     }
 }
 
 /* Joining processes of one proxy are connected to all processes that preconnect. */
-void WorldResize::on_greeted(const Agent &agent, uint32_t epoch)
+void WorldResize::on_greeted(const ProxyId &proxy_id, uint32_t epoch)
 {
-    bool joins = is_freezing(epoch) && state_.adaptation->group == agent.group;
-    if (joins && !state_.adaptation->prepare_pending.contains(agent) &&
-        state_.adaptation->greeted.insert(agent).second)
-        prepared_in_advance(agent);
-    else if (joins || !may_come_late(agent, epoch))
+    bool joins = is_freezing(epoch) && state_.adaptation->group == proxy_id.group;
+    if (joins && !state_.adaptation->prepare_pending.contains(proxy_id) &&
+        state_.adaptation->greeted.insert(proxy_id).second)
+        prepared_in_advance(proxy_id);
+    else if (joins || !may_come_late(proxy_id, epoch))
         state_.unexpected("preconnection that is not awaited");
 }
 
-void WorldResize::prepared_in_advance(const Agent &agent)
+void WorldResize::prepared_in_advance(const ProxyId &proxy_id)
 {
-    state_.log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
-    if (state_.adaptation->prepare_hoped.erase(agent) > 0 &&
+    state_.log("prepared", {{"group", proxy_id.group}, {"proxy", proxy_id.number}});
+    if (state_.adaptation->prepare_hoped.erase(proxy_id) > 0 &&
         state_.adaptation->prepare_hoped.empty() && state_.adaptation->freeze_at_ms >= 0)
         freeze_in(state_.adaptation->paced_ms - state_.now_ms);
 }
 
 /* A report may arrive after the freeze, or after a withdrawal. */
-bool WorldResize::may_come_late(const Agent &agent, uint32_t epoch) const
+bool WorldResize::may_come_late(const ProxyId &proxy_id, uint32_t epoch) const
 {
-    return (epoch > 0 && epoch == planned_epoch_) || state_.killed_groups.contains(agent.group);
+    return (epoch > 0 && epoch == planned_epoch_) || state_.killed_groups.contains(proxy_id.group);
 }
 
-void WorldResize::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)
+void WorldResize::on_frozen(const ProxyId &proxy_id, uint32_t epoch, uint64_t ceiling)
 {
-    auto pending = freezes_pending_.find(agent);
+    auto pending = freezes_pending_.find(proxy_id);
     if (pending == freezes_pending_.end()) {
         state_.unexpected("ceiling that is not awaited");
         return;
@@ -118,26 +119,27 @@ void WorldResize::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling
     bool awaited = state_.adaptation && state_.adaptation->freeze_sent &&
                    state_.adaptation->state == AdaptState::FREEZING &&
                    epoch == state_.adaptation->epoch &&
-                   state_.adaptation->freeze_pending.erase(agent) > 0;
+                   state_.adaptation->freeze_pending.erase(proxy_id) > 0;
     if (!awaited)
         return;
     state_.adaptation->target = std::max(state_.adaptation->target, ceiling);
-    state_.log("frozen", {{"group", agent.group}, {"proxy", agent.proxy}, {"ceiling", ceiling}});
+    state_.log("frozen",
+               {{"group", proxy_id.group}, {"proxy", proxy_id.number}, {"ceiling", ceiling}});
     if (state_.adaptation->freeze_pending.empty())
         raise(AdaptEvent::ALL_FROZEN);
 }
 
-void WorldResize::on_committed(const Agent &agent, uint32_t epoch)
+void WorldResize::on_committed(const ProxyId &proxy_id, uint32_t epoch)
 {
     bool awaited = state_.adaptation && epoch == state_.adaptation->epoch &&
                    (state_.adaptation->state == AdaptState::AGREED ||
                     state_.adaptation->state == AdaptState::ENDING) &&
-                   state_.adaptation->commit_pending.erase(agent) > 0;
+                   state_.adaptation->commit_pending.erase(proxy_id) > 0;
     if (!awaited) {
         state_.unexpected("commit that is not awaited");
         return;
     }
-    state_.log("agent_committed", {{"group", agent.group}, {"proxy", agent.proxy}});
+    state_.log("agent_committed", {{"group", proxy_id.group}, {"proxy", proxy_id.number}});
     if (state_.adaptation->commit_pending.empty())
         raise(AdaptEvent::ALL_COMMITTED);
 }
@@ -155,15 +157,15 @@ void WorldResize::process_over(const Process &process, bool by_itself, const std
 }
 
 /* It sends no reply to a freeze any more. */
-void WorldResize::proxy_disconnected(const Agent &agent)
+void WorldResize::proxy_disconnected(const ProxyId &proxy_id)
 {
-    freezes_pending_.erase(agent);
+    freezes_pending_.erase(proxy_id);
 }
 
 void WorldResize::joining_over(const Process &process, bool by_itself, const std::string &cause)
 {
     bool has_committed = !before_agreement(state_.adaptation->state) &&
-                         !state_.adaptation->commit_pending.contains(process.agent());
+                         !state_.adaptation->commit_pending.contains(process.proxy_id());
     if (has_committed && by_itself)
         state_.ending = true;   /* quick: the commit of others is still to be reported */
     else if (!before_agreement(state_.adaptation->state) && by_itself)
@@ -178,7 +180,7 @@ void WorldResize::member_over(const Process &process, bool by_itself, const std:
 {
     bool leaving = state_.is_leaving(process);
     bool agreed = state_.adaptation && !before_agreement(state_.adaptation->state);
-    bool has_committed = agreed && !state_.adaptation->commit_pending.contains(process.agent());
+    bool has_committed = agreed && !state_.adaptation->commit_pending.contains(process.proxy_id());
     state_.ending = state_.ending || !(leaving && has_committed);
     state_.broken = state_.broken || !by_itself;
     if (state_.adaptation && !agreed)

@@ -143,26 +143,26 @@ void WorldResize::send_plan()
     Adaptation &a = *state_.adaptation;
     a.ready_ms = state_.now_ms;
     hooks_.schedule_straggler_report();
-    a.pre_agents = World::agents_of(state_.world.members());
-    a.agents = a.pre_agents;
+    a.pre_proxies = World::proxies_of(state_.world.members());
+    a.proxy_ids = a.pre_proxies;
     std::span<const Process> joining;
     if (a.group >= 0) {
         joining = state_.world.processes(a.group);
         for (const Process &process : joining)
-            a.prepare_pending.insert(process.agent());
-        a.agents.insert(a.prepare_pending.begin(), a.prepare_pending.end());
+            a.prepare_pending.insert(process.proxy_id());
+        a.proxy_ids.insert(a.prepare_pending.begin(), a.prepare_pending.end());
     }
     a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.origin == Origin::MODIFY},
                         a.change, state_.world.members(), joining);
-    state_.log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
+    state_.log("plan", {{"bytes", a.plan.size()}, {"daemons", a.proxy_ids.size()}});
     if (a.plan.size() > STEP_PAYLOAD_MAX)
         return raise(AdaptEvent::PLAN_TOO_LARGE,
                      "the addresses of " + std::to_string(a.old_size + a.change.joining) +
                          " processes are " + std::to_string(a.plan.size()) +
-                         " bytes, and node daemons take " + std::to_string(STEP_PAYLOAD_MAX) +
+                         " bytes, and proxies take " + std::to_string(STEP_PAYLOAD_MAX) +
                          " at once: request a smaller world");
-    a.freeze_pending = a.pre_agents;
-    a.commit_pending = a.agents;
+    a.freeze_pending = a.pre_proxies;
+    a.commit_pending = a.proxy_ids;
     send(a.prepare_pending, STEP_PLAN, a.plan);
     if (a.prepare_pending.empty())
         send_plan_to_world();
@@ -173,11 +173,11 @@ void WorldResize::send_plan()
 void WorldResize::send_plan_to_world()
 {
     Adaptation &a = *state_.adaptation;
-    send(a.pre_agents, STEP_PLAN, a.plan);
+    send(a.pre_proxies, STEP_PLAN, a.plan);
     a.plan.clear();
     planned_epoch_ = a.epoch;
     a.paced_ms = state_.now_ms + (margin_ == 0 ? std::min(PACE_MS, prepare_ms_) : 0);
-    std::set_difference(a.agents.begin(), a.agents.end(), a.greeted.begin(), a.greeted.end(),
+    std::set_difference(a.proxy_ids.begin(), a.proxy_ids.end(), a.greeted.begin(), a.greeted.end(),
                         std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
     freeze_in(prepare_ms_);
 }
@@ -193,9 +193,9 @@ void WorldResize::send_freeze()
 {
     state_.adaptation->freeze_at_ms = -1;
     state_.adaptation->freeze_sent = true;
-    for (const Agent &agent : state_.adaptation->pre_agents)
-        freezes_pending_[agent]++;
-    send(state_.adaptation->pre_agents, STEP_FREEZE, write_number(margin_));
+    for (const ProxyId &proxy_id : state_.adaptation->pre_proxies)
+        freezes_pending_[proxy_id]++;
+    send(state_.adaptation->pre_proxies, STEP_FREEZE, write_number(margin_));
 }
 
 void WorldResize::send_target()
@@ -205,7 +205,7 @@ void WorldResize::send_target()
     hooks_.schedule_straggler_report();
     state_.log("target", {{"target", a.target}});
     hooks_.add_coming_world();
-    send(a.agents, STEP_TARGET, write_number(a.target));
+    send(a.proxy_ids, STEP_TARGET, write_number(a.target));
 }
 
 /* Step 6: the coming world is the present one. */
@@ -217,7 +217,7 @@ void WorldResize::release()
     std::vector<Process *> left = state_.world.commit(a.change, a.group);
     state_.statistics.add_size(state_.world.size());
     state_.statistics.add_times(a, state_.now_ms);
-    send(a.agents, STEP_RELEASE, {});
+    send(a.proxy_ids, STEP_RELEASE, {});
     finish();
     track_left(left);
     if (state_.world.living() == 0)
@@ -244,7 +244,7 @@ void WorldResize::track_left(const std::vector<Process *> &left)
 
 void WorldResize::thaw()
 {
-    send(state_.adaptation->pre_agents, STEP_THAW, {});
+    send(state_.adaptation->pre_proxies, STEP_THAW, {});
     remove_joining();
 }
 
@@ -303,10 +303,10 @@ void WorldResize::finish()
     hooks_.ended(ended);
 }
 
-void WorldResize::send(const std::set<Agent> &agents, step_command command,
+void WorldResize::send(const std::set<ProxyId> &proxy_ids, step_command command,
                        std::string_view payload)
 {
-    state_.post(agents, command, state_.adaptation->epoch, payload);
+    state_.post(proxy_ids, command, state_.adaptation->epoch, payload);
 }
 
 }  // namespace elastic

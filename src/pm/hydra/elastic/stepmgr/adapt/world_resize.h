@@ -65,12 +65,12 @@ class WorldResize final : public AdaptationControl {
     /* Reports of processes and proxies. */
     void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
     void on_unable(const Process &process, uint32_t epoch, const std::string &why);
-    void on_prepared(const Agent &agent, uint32_t epoch);
-    void on_greeted(const Agent &agent, uint32_t epoch);
-    void on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling);
-    void on_committed(const Agent &agent, uint32_t epoch);
+    void on_prepared(const ProxyId &proxy_id, uint32_t epoch);
+    void on_greeted(const ProxyId &proxy_id, uint32_t epoch);
+    void on_frozen(const ProxyId &proxy_id, uint32_t epoch, uint64_t ceiling);
+    void on_committed(const ProxyId &proxy_id, uint32_t epoch);
     void process_over(const Process &process, bool by_itself, const std::string &cause);
-    void proxy_disconnected(const Agent &agent);
+    void proxy_disconnected(const ProxyId &proxy_id);
 
     /* mpiexec got this signal. */
     void terminate(int signum);
@@ -97,11 +97,11 @@ class WorldResize final : public AdaptationControl {
     void thaw();
     void remove_joining();
     void abort_step();
-    void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
+    void send(const std::set<ProxyId> &proxy_ids, step_command command, std::string_view payload);
 
     bool is_freezing(uint32_t epoch) const;
-    void prepared_in_advance(const Agent &agent);
-    bool may_come_late(const Agent &agent, uint32_t epoch) const;
+    void prepared_in_advance(const ProxyId &proxy_id);
+    bool may_come_late(const ProxyId &proxy_id, uint32_t epoch) const;
     void joining_over(const Process &process, bool by_itself, const std::string &cause);
     void member_over(const Process &process, bool by_itself, const std::string &cause);
     void left_over(const Process &process);
@@ -113,7 +113,7 @@ class WorldResize final : public AdaptationControl {
     std::string termination_;   /* by which signal, for a reason */
     uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
-    std::map<Agent, int> freezes_pending_;      /* a proxy replies to each, withdrawn or not */
+    std::map<ProxyId, int> freezes_pending_;      /* a proxy replies to each, withdrawn or not */
     std::map<uint32_t, LeftProcesses> left_;
 };
 

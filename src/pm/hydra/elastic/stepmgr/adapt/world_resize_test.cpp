@@ -84,7 +84,7 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     EXPECT_TRUE(mpiexec.notified.empty());
 }
 
-TEST_F(StepTest, a_plan_that_daemons_would_not_take_fails)
+TEST_F(StepTest, a_plan_that_proxies_would_not_take_fails)
 {
     constexpr uint32_t JOINING = STEP_PAYLOAD_MAX / PMI_REPORT_CARD_MAX;
     start((std::to_string(2 + JOINING) + ",1").c_str());
@@ -129,7 +129,7 @@ TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses
     mpiexec.prepared(0, 1, 1);
     EXPECT_EQ(mpiexec.sent_text(seen), "");
     mpiexec.prepared(0, 0, 1);
-    EXPECT_EQ(mpiexec.sent_text(seen), "") << "one of the joining daemons is not greeted yet";
+    EXPECT_EQ(mpiexec.sent_text(seen), "") << "one of the joining proxies is not greeted yet";
     mpiexec.greeted(1, 0, 1);
     EXPECT_EQ(mpiexec.sent_text(seen), "freeze:0.0 freeze:0.1");
     mpiexec.prepared(0, 0, 1);
@@ -219,7 +219,7 @@ TEST_F(StepTest, processes_that_do_not_prepare_are_not_waited_for)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
 }
 
-TEST_F(StepTest, daemons_that_choose_the_margin_get_time_to_see_the_pace)
+TEST_F(StepTest, proxies_that_choose_the_margin_get_time_to_see_the_pace)
 {
     mpiexec.config.margin = 0;
     start("4,1");

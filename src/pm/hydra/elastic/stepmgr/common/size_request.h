@@ -48,7 +48,7 @@ const char *to_string(SizeRequestEnd end);
 struct SizeRequestHolder {
     uint32_t uid = 0;
     uint32_t number = 0;        /* of the size request among that process' own */
-    Agent agent;
+    ProxyId proxy_id;
 };
 
 struct SizeRequest {

@@ -19,7 +19,7 @@ void World::add_group(int group, uint32_t first_uid, std::span<const step_proces
         process.proxy = processes[i].proxy;
         process.host = processes[i].host ? processes[i].host : "";
         process.uid = first_uid + static_cast<uint32_t>(i);
-        added.daemons[process.proxy].ranks.push_back(process.rank);
+        added.proxies[process.proxy].ranks.push_back(process.rank);
     }
     if (group == 0)
         commit(Change{{}, static_cast<int>(processes.size()), static_cast<int>(processes.size())},
@@ -92,53 +92,53 @@ void World::mark_ended(Process &process)
     process.ended = true;
 }
 
-const World::Daemon *World::find_daemon(const Agent &agent) const
+const World::Proxy *World::find_proxy(const ProxyId &proxy_id) const
 {
-    auto group = groups_.find(agent.group);
+    auto group = groups_.find(proxy_id.group);
     if (group == groups_.end())
         return nullptr;
-    auto daemon = group->second.daemons.find(agent.proxy);
-    return daemon == group->second.daemons.end() ? nullptr : &daemon->second;
+    auto proxy = group->second.proxies.find(proxy_id.number);
+    return proxy == group->second.proxies.end() ? nullptr : &proxy->second;
 }
 
-bool World::known(const Agent &agent) const
+bool World::known(const ProxyId &proxy_id) const
 {
-    return find_daemon(agent) != nullptr;
+    return find_proxy(proxy_id) != nullptr;
 }
 
-std::vector<uint32_t> World::living_of(const Agent &agent) const
+std::vector<uint32_t> World::living_of(const ProxyId &proxy_id) const
 {
     std::vector<uint32_t> uids;
-    if (const Daemon *daemon = find_daemon(agent)) {
-        for (int rank : daemon->ranks) {
-            if (const Process *process = find(agent.group, rank); !process->ended)
+    if (const Proxy *proxy = find_proxy(proxy_id)) {
+        for (int rank : proxy->ranks) {
+            if (const Process *process = find(proxy_id.group, rank); !process->ended)
                 uids.push_back(process->uid);
         }
     }
     return uids;
 }
 
-std::string World::host_of(const Agent &agent) const
+std::string World::host_of(const ProxyId &proxy_id) const
 {
-    const Daemon *daemon = find_daemon(agent);
-    return daemon ? find(agent.group, daemon->ranks.front())->host : "";
+    const Proxy *proxy = find_proxy(proxy_id);
+    return proxy ? find(proxy_id.group, proxy->ranks.front())->host : "";
 }
 
-bool World::disconnected(const Agent &agent) const
+bool World::disconnected(const ProxyId &proxy_id) const
 {
-    const Daemon *daemon = find_daemon(agent);
-    return !daemon || daemon->disconnected;
+    const Proxy *proxy = find_proxy(proxy_id);
+    return !proxy || proxy->disconnected;
 }
 
-std::vector<Process *> World::mark_disconnected(const Agent &agent)
+std::vector<Process *> World::mark_disconnected(const ProxyId &proxy_id)
 {
     std::vector<Process *> processes;
-    if (!known(agent))
+    if (!known(proxy_id))
         return processes;
-    Group &group = groups_.at(agent.group);
-    Daemon &daemon = group.daemons.at(agent.proxy);
-    daemon.disconnected = true;
-    for (int rank : daemon.ranks) {
+    Group &group = groups_.at(proxy_id.group);
+    Proxy &proxy = group.proxies.at(proxy_id.number);
+    proxy.disconnected = true;
+    for (int rank : proxy.ranks) {
         if (Process &process = group.processes[static_cast<size_t>(rank)]; !process.ended)
             processes.push_back(&process);
     }
@@ -149,19 +149,19 @@ void World::remove_empty_groups()
 {
     std::erase_if(groups_, [](const auto &entry) {
         const Group &group = entry.second;
-        return std::all_of(group.daemons.begin(), group.daemons.end(),
-                           [](const auto &daemon) { return daemon.second.disconnected; }) &&
+        return std::all_of(group.proxies.begin(), group.proxies.end(),
+                           [](const auto &proxy) { return proxy.second.disconnected; }) &&
                std::all_of(group.processes.begin(), group.processes.end(),
                            [](const Process &process) { return process.world_rank < 0; });
     });
 }
 
-std::set<Agent> World::agents_of(const std::vector<Process *> &processes)
+std::set<ProxyId> World::proxies_of(const std::vector<Process *> &processes)
 {
-    std::set<Agent> agents;
+    std::set<ProxyId> proxy_ids;
     for (const Process *process : processes)
-        agents.insert(process->agent());
-    return agents;
+        proxy_ids.insert(process->proxy_id());
+    return proxy_ids;
 }
 
 }  // namespace elastic

@@ -3,9 +3,9 @@
  * world, which is the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2,
  * W6.
  *
- * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
+ * Invariants: a member's world_rank is its index in members(), everybody else's is -1; a proxy
  * (one proxy of one group) that has disconnected does not come back; a group is dropped when all of
- * its agents have disconnected, so that a thousand adaptations leave nothing.
+ * its proxies have disconnected, so that a thousand adaptations leave nothing.
  */
 
 #ifndef ELASTIC_WORLD_H_INCLUDED
@@ -28,16 +28,16 @@ namespace elastic {
 
 enum class InitMode { UNKNOWN, RIGID, ADAPTIVE, SETS };
 
-struct Agent {
-    int group = 0, proxy = 0;
-    auto operator<=>(const Agent &) const = default;
+struct ProxyId {
+    int group = 0, number = 0;
+    auto operator<=>(const ProxyId &) const = default;
 };
 /* As one number, by which process sets and slots know it; and back. */
-inline uint64_t number_of(const Agent &agent)
+inline uint64_t number_of(const ProxyId &proxy_id)
 {
-    return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
+    return static_cast<uint64_t>(proxy_id.group) << 32 | static_cast<uint32_t>(proxy_id.number);
 }
-inline Agent agent_of(uint64_t number)
+inline ProxyId proxy_id_of(uint64_t number)
 {
     return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
 }
@@ -59,7 +59,7 @@ struct Process {
     /* with a change through process sets: however it ends, nobody is ended for it */
     bool may_exit = false;
 
-    Agent agent() const { return {group, proxy}; }
+    ProxyId proxy_id() const { return {group, proxy}; }
 };
 
 class World {
@@ -87,29 +87,29 @@ class World {
 
     void mark_ended(Process &process);
 
-    bool disconnected(const Agent &agent) const;
-    /* The agent's processes that had not been reported as ended. */
-    std::vector<Process *> mark_disconnected(const Agent &agent);
-    bool known(const Agent &agent) const;
+    bool disconnected(const ProxyId &proxy_id) const;
+    /* The proxy's processes that had not been reported as ended. */
+    std::vector<Process *> mark_disconnected(const ProxyId &proxy_id);
+    bool known(const ProxyId &proxy_id) const;
     /* Its processes that have not ended. */
-    std::vector<uint32_t> living_of(const Agent &agent) const;
-    std::string host_of(const Agent &agent) const;      /* empty if it is not known */
+    std::vector<uint32_t> living_of(const ProxyId &proxy_id) const;
+    std::string host_of(const ProxyId &proxy_id) const;      /* empty if it is not known */
     void remove_empty_groups();
 
-    /* Agents that have not disconnected and hold at least one of these processes. */
-    static std::set<Agent> agents_of(const std::vector<Process *> &processes);
+    /* Proxies that have not disconnected and hold at least one of these processes. */
+    static std::set<ProxyId> proxies_of(const std::vector<Process *> &processes);
 
   private:
-    struct Daemon {
+    struct Proxy {
         bool disconnected = false;
         std::vector<int> ranks;
     };
     struct Group {
         std::vector<Process> processes;
-        std::map<int, Daemon> daemons;  /* by proxy */
+        std::map<int, Proxy> proxies;  /* by number */
     };
 
-    const Daemon *find_daemon(const Agent &agent) const;
+    const Proxy *find_proxy(const ProxyId &proxy_id) const;
 
     std::map<int, Group> groups_;
     std::vector<Process *> members_;

@@ -39,9 +39,9 @@ std::string PerformanceSampler::answer_performance(int client, const Json &id,
         sample_->number = ++samples_;
         sample_->epoch = state_.epoch;
         sample_->until_ms = state_.now_ms + SAMPLE_WAIT_MS;
-        for (const Agent &agent : World::agents_of(state_.world.members())) {
-            if (!state_.world.disconnected(agent))
-                sample_->pending_from.insert(agent);
+        for (const ProxyId &proxy_id : World::proxies_of(state_.world.members())) {
+            if (!state_.world.disconnected(proxy_id))
+                sample_->pending_from.insert(proxy_id);
         }
     }
     if (sample_->waiting.size() == SAMPLE_WAITING_MAX)
@@ -56,9 +56,9 @@ std::string PerformanceSampler::answer_performance(int client, const Json &id,
 
 void PerformanceSampler::query_samples()
 {
-    std::vector<step_agent> to;
-    for (const Agent &agent : sample_->pending_from)
-        to.push_back({agent.group, agent.proxy});
+    std::vector<step_proxy> to;
+    for (const ProxyId &proxy_id : sample_->pending_from)
+        to.push_back({proxy_id.group, proxy_id.number});
     /* each time, because proxies of joining processes do not know it */
     state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()),
                         STEP_PERFORMANCE, sample_->number, interval_ms_ ? &*interval_ms_ : nullptr,
@@ -75,14 +75,16 @@ const Process *PerformanceSampler::sampled(uint32_t group, uint32_t rank)
 }
 
 /* A proxy speaks of its own processes alone. */
-void PerformanceSampler::on_performance(const Agent &agent, uint32_t number, SampleReport &report)
+void PerformanceSampler::on_performance(const ProxyId &proxy_id, uint32_t number,
+                                        SampleReport &report)
 {
-    bool awaited = sample_ && number == sample_->number && sample_->pending_from.erase(agent) > 0;
+    bool awaited =
+        sample_ && number == sample_->number && sample_->pending_from.erase(proxy_id) > 0;
     if (!awaited)
         return;                 /* late */
-    auto own = [this, &agent](uint32_t rank) {
-        const Process *process = sampled(static_cast<uint32_t>(agent.group), rank);
-        return process && process->proxy == agent.proxy ? process : nullptr;
+    auto own = [this, &proxy_id](uint32_t rank) {
+        const Process *process = sampled(static_cast<uint32_t>(proxy_id.group), rank);
+        return process && process->proxy == proxy_id.number ? process : nullptr;
     };
     uint32_t ranks = 0;         /* of those that it has reported */
     for (const PerformanceReport &row : report.rows) {
@@ -126,7 +128,7 @@ void PerformanceSampler::sample_complete()
     else if (sample.epoch != state_.epoch)
         answer["reason"] = "the processes have adapted meanwhile";
     else if (sample.processes.empty())
-        answer["reason"] = "no node daemon has answered";
+        answer["reason"] = "no proxy has answered";
     else
         answer = describe_sample(sample);
     for (const Waiter &waiter : sample.waiting)
@@ -152,9 +154,9 @@ Json PerformanceSampler::describe_sample(Sample &sample)
     return answer;
 }
 
-void PerformanceSampler::proxy_disconnected(const Agent &agent)
+void PerformanceSampler::proxy_disconnected(const ProxyId &proxy_id)
 {
-    if (sample_ && sample_->pending_from.erase(agent) > 0 && sample_->pending_from.empty())
+    if (sample_ && sample_->pending_from.erase(proxy_id) > 0 && sample_->pending_from.empty())
         sample_complete();
 }
 

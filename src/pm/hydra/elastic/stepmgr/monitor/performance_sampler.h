@@ -26,9 +26,9 @@ class PerformanceSampler {
 
     /* The line to send; empty: it is sent when the proxies have replied. */
     std::string answer_performance(int client, const Json &id, const PerformanceRequest &request);
-    void on_performance(const Agent &agent, uint32_t number, SampleReport &report);
+    void on_performance(const ProxyId &proxy_id, uint32_t number, SampleReport &report);
     void on_loops(uint32_t number, LoopsReport &report);
-    void proxy_disconnected(const Agent &agent);
+    void proxy_disconnected(const ProxyId &proxy_id);
     void client_disconnected(int client);
 
     /* Time at which the sample under way is complete at the latest; nothing: none is under way. */
@@ -44,7 +44,7 @@ class PerformanceSampler {
     struct Sample {
         uint32_t number = 0, epoch = 0;
         int64_t until_ms = 0;
-        std::set<Agent> pending_from;
+        std::set<ProxyId> pending_from;
         std::vector<ProcessSample> processes;
         uint32_t stale = 0;
         LoopSet loops;

@@ -52,7 +52,7 @@ TEST_F(StepPerformanceTest, J1_proxies_are_queried_and_processes_summed_up)
 {
     start();
     mpiexec.time(11000);
-    EXPECT_TRUE(send_request().empty()) << "answered before the daemons have";
+    EXPECT_TRUE(send_request().empty()) << "answered before the proxies have";
     EXPECT_EQ(mpiexec.sent_text(), "performance:0.0 performance:0.1");
     report_all();
     Json answer = last();
@@ -126,7 +126,7 @@ const loop_item PROBE = {1, LOOP_PROBE, 0}, MESSAGES = {0, LOOP_P2P, 0},
 
 /* Ranks of a proxy's processes become those of the world; of two proxies' loops the equal ones are
  * one. */
-TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
+TEST_F(StepPerformanceTest, loops_of_all_proxies_are_put_together)
 {
     start();
     send_request();
@@ -242,7 +242,7 @@ TEST_F(StepPerformanceTest, answers_under_way_are_bounded)
     EXPECT_EQ(send_request().at(0).at("error").at("code"), "busy");
 }
 
-TEST_F(StepPerformanceTest, J1_a_silent_daemon_is_left_out_and_its_late_answer_ignored)
+TEST_F(StepPerformanceTest, J1_a_silent_proxy_is_left_out_and_its_late_answer_ignored)
 {
     start();
     send_request();

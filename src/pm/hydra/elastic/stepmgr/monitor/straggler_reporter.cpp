@@ -10,7 +10,7 @@ namespace elastic {
 namespace {
 
 constexpr char NO_REPLY[] =
-    "the node daemons have not connected, or have not answered, on these nodes:";
+    "the proxies have not connected, or have not answered, on these nodes:";
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void StragglerReporter::report_stragglers()
     if (state_.mode == InitMode::SETS && a.state != AdaptState::JOINING)
         report_pset_change_stragglers();
     else if (a.state == AdaptState::AGREED)
-        query_counts(a.agents);
+        query_counts(a.proxy_ids);
     else if (a.state == AdaptState::FREEZING)
         report_proxy_stragglers();
     else if (a.state == AdaptState::JOINING)
@@ -43,10 +43,10 @@ void StragglerReporter::check_time()
         report_stragglers();
 }
 
-void StragglerReporter::proxy_disconnected(const Agent &agent)
+void StragglerReporter::proxy_disconnected(const ProxyId &proxy_id)
 {
     auto &a = state_.adaptation;
-    if (a && a->counts_pending.erase(agent) > 0 && a->counts_pending.empty())
+    if (a && a->counts_pending.erase(proxy_id) > 0 && a->counts_pending.empty())
         counts_complete();
 }
 
@@ -86,8 +86,8 @@ void StragglerReporter::report_pset_change_stragglers()
     log_stragglers({});
     /* Before that no process gets a reply about process sets. */
     const PsetChangeWait wait = hooks_.pset_change_wait();
-    if (!wait.agents.empty())
-        notify_waiting(NO_REPLY + hosts_of(wait.agents));
+    if (!wait.proxy_ids.empty())
+        notify_waiting(NO_REPLY + hosts_of(wait.proxy_ids));
     else if (a.state == AdaptState::NOTIFIED)
         notify_waiting("process " + std::to_string(wait.notified_uid) +
                        " has been notified of it, and has neither accepted nor declined it");
@@ -95,32 +95,33 @@ void StragglerReporter::report_pset_change_stragglers()
         notify_waiting("no process has queried it, with a set that it fits to");
 }
 
-void StragglerReporter::query_counts(const std::set<Agent> &agents)
+void StragglerReporter::query_counts(const std::set<ProxyId> &proxy_ids)
 {
     Adaptation &a = *state_.adaptation;
     a.counts.clear();
     a.counts_pending.clear();
-    for (const Agent &agent : agents) {
-        if (!state_.world.disconnected(agent))
-            a.counts_pending.insert(agent);
+    for (const ProxyId &proxy_id : proxy_ids) {
+        if (!state_.world.disconnected(proxy_id))
+            a.counts_pending.insert(proxy_id);
     }
     state_.post(a.counts_pending, STEP_COUNTS, a.epoch, {});
     if (a.counts_pending.empty())
         counts_complete();
 }
 
-void StragglerReporter::on_counts(const Agent &agent, uint32_t epoch,
+void StragglerReporter::on_counts(const ProxyId &proxy_id, uint32_t epoch,
                                   const std::vector<CountReport> &reports)
 {
     bool awaited = state_.adaptation && epoch == state_.adaptation->epoch &&
-                   state_.adaptation->counts_pending.erase(agent) > 0;
+                   state_.adaptation->counts_pending.erase(proxy_id) > 0;
     if (!awaited)
         return;                 /* of an adaptation that has ended meanwhile */
     for (const CountReport &report : reports) {
         const Process *process =
-            report.rank > INT32_MAX ? nullptr
-                                    : state_.world.find(agent.group, static_cast<int>(report.rank));
-        if (process && process->proxy == agent.proxy)
+            report.rank > INT32_MAX
+                ? nullptr
+                : state_.world.find(proxy_id.group, static_cast<int>(report.rank));
+        if (process && process->proxy == proxy_id.number)
             state_.adaptation->counts.push_back({process, report});
     }
     if (state_.adaptation->counts_pending.empty())
@@ -142,7 +143,7 @@ void StragglerReporter::start_ending()
 {
     state_.adaptation->straggler_report_ms = -1;
     state_.adaptation->ending_until_ms = state_.now_ms + ENDING_WAIT_MS;
-    query_counts(state_.adaptation->agents);
+    query_counts(state_.adaptation->proxy_ids);
 }
 
 void StragglerReporter::ending_time()
@@ -152,7 +153,7 @@ void StragglerReporter::ending_time()
         hooks_.raise(state_.ending ? AdaptEvent::PROGRAM_OVER : AdaptEvent::WINDOW_BROKEN);
     } else if (a.ending_query_ms >= 0 && state_.now_ms >= a.ending_query_ms) {
         a.ending_query_ms = -1;
-        query_counts(a.agents);
+        query_counts(a.proxy_ids);
     }
 }
 
@@ -166,7 +167,7 @@ void StragglerReporter::check_ending()
     Adaptation &a = *state_.adaptation;
     bool died_inside = false, notified_died = false, inside = false, alone = false, living = false;
     for (const RankCount &c : a.counts) {
-        if (!a.commit_pending.contains(c.process->agent()))
+        if (!a.commit_pending.contains(c.process->proxy_id()))
             continue;
         bool joining = state_.is_joining(*c.process), ended = c.process->ended;
         uint32_t phase = c.report.phase;
@@ -193,7 +194,7 @@ void StragglerReporter::report_member_stragglers()
     const Adaptation &a = *state_.adaptation;
     std::vector<RankCount> late, idle, over, inside;
     for (const RankCount &c : a.counts) {
-        bool committed = !a.commit_pending.contains(c.process->agent());
+        bool committed = !a.commit_pending.contains(c.process->proxy_id());
         if (c.process->ended || committed)
             continue;
         if (is_inside(c.report.phase))
@@ -241,11 +242,11 @@ void StragglerReporter::report_proxy_stragglers()
 }
 
 /* " a, b" */
-std::string StragglerReporter::hosts_of(const std::set<Agent> &agents) const
+std::string StragglerReporter::hosts_of(const std::set<ProxyId> &proxy_ids) const
 {
     std::set<std::string> hosts;
-    for (const Agent &agent : agents)
-        hosts.insert(state_.world.host_of(agent));
+    for (const ProxyId &proxy_id : proxy_ids)
+        hosts.insert(state_.world.host_of(proxy_id));
     std::string text;
     for (const std::string &host : hosts)
         text += (text.empty() ? " " : ", ") + host;

@@ -22,7 +22,7 @@ namespace elastic {
 
 /* Processes that a change through process sets waits for. */
 struct PsetChangeWait {
-    std::set<Agent> agents;     /* proxies that have not confirmed an invalidation */
+    std::set<ProxyId> proxy_ids;     /* proxies that have not confirmed an invalidation */
     uint32_t notified_uid = 0;  /* process that has been notified of the change */
 };
 
@@ -42,8 +42,9 @@ class StragglerReporter {
     /* From now on: report after straggler_ms, then after twice that, and so on. */
     void schedule_straggler_report();
     void check_time();
-    void proxy_disconnected(const Agent &agent);
-    void on_counts(const Agent &agent, uint32_t epoch, const std::vector<CountReport> &reports);
+    void proxy_disconnected(const ProxyId &proxy_id);
+    void on_counts(const ProxyId &proxy_id, uint32_t epoch,
+                   const std::vector<CountReport> &reports);
 
     /* A process has ended in an adaptation that is agreed on: is the program over? */
     void start_ending();
@@ -68,10 +69,10 @@ class StragglerReporter {
     void report_member_stragglers();
     void report_proxy_stragglers();
     void report_window_stragglers(std::vector<RankCount> inside);
-    void query_counts(const std::set<Agent> &agents);
+    void query_counts(const std::set<ProxyId> &proxy_ids);
     void counts_complete();
     void check_ending();
-    std::string hosts_of(const std::set<Agent> &agents) const;
+    std::string hosts_of(const std::set<ProxyId> &proxy_ids) const;
     void notify_stragglers(const std::string &what, const std::vector<RankCount> &late);
     void log_stragglers(const std::vector<RankCount> &late);
     void notify_waiting(const std::string &what);

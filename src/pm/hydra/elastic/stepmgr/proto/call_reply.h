@@ -15,7 +15,7 @@ namespace elastic {
 struct SetCaller {
     uint32_t uid = 0;
     uint32_t id = 0;            /* among the questions of that process */
-    uint64_t agent = 0;         /* its proxy, whatever the number means */
+    uint64_t proxy_id = 0;         /* its proxy, whatever the number means */
 };
 struct SetReply {
     SetCaller caller;

@@ -49,7 +49,7 @@ int launch(void *, uint32_t, int, int, int, uint32_t, int, const char *const *, 
 void kill_group(void *, int) {}
 void abort_step(void *, const char *) {}
 
-void send(void *, const step_agent *, int n, enum step_command command, uint32_t,
+void send(void *, const step_proxy *, int n, enum step_command command, uint32_t,
           const void *payload, size_t bytes)
 {
     if (command != STEP_SET_ANSWER && command != STEP_SET_SHARED)

@@ -38,13 +38,13 @@ void ProcessSets::add_coming_world()
 void ProcessSets::track_ends()
 {
     if (!std::exchange(tracks_ends_, true))
-        state_.post(World::agents_of(state_.world.members()), STEP_SETS, 0, "");
+        state_.post(World::proxies_of(state_.world.members()), STEP_SETS, 0, "");
 }
 
 static SetSync::Held held(const Process &process, const SetReport &report)
 {
     const char *bytes = reinterpret_cast<const char *>(report.call.data());
-    return {process.agent(), report.rank, report.id, std::string(bytes, report.call.size())};
+    return {process.proxy_id(), report.rank, report.id, std::string(bytes, report.call.size())};
 }
 
 static bool is_lookup(Bytes call)
@@ -87,21 +87,21 @@ void ProcessSets::sync()
     while (sync_.is_due()) {
         const Process *teller =
             state_.notified ? state_.world.find_member(state_.notified->uid) : nullptr;
-        if (!teller || teller->ended || state_.world.disconnected(teller->agent())) {
+        if (!teller || teller->ended || state_.world.disconnected(teller->proxy_id())) {
             continue_with(sync_.take_next(), &ProcessSets::answer_as_of_starts);
             continue;
         }
-        uint64_t number = sync_.begin({teller->agent()});
+        uint64_t number = sync_.begin({teller->proxy_id()});
         std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
         payload.append(reinterpret_cast<const char *>(&teller->uid), sizeof teller->uid);
-        state_.post({teller->agent()}, STEP_SYNC, 0, payload);
+        state_.post({teller->proxy_id()}, STEP_SYNC, 0, payload);
     }
 }
 
-void ProcessSets::on_synced(const Agent &agent, uint64_t number)
+void ProcessSets::on_synced(const ProxyId &proxy_id, uint64_t number)
 {
-    auto held = sync_.answered(agent, number);
-    if (!held && !state_.world.disconnected(agent))
+    auto held = sync_.answered(proxy_id, number);
+    if (!held && !state_.world.disconnected(proxy_id))
         return state_.unexpected("answer that nobody waits for");
     continue_with(held.value_or(SetSync::Calls()), &ProcessSets::answer_as_of_starts);
     sync();
@@ -111,7 +111,7 @@ void ProcessSets::continue_with(const SetSync::Calls &calls,
                                 void (ProcessSets::*with)(Process &, const SetReport &))
 {
     for (const SetSync::Held &held : calls) {
-        Process *process = state_.world.find(held.agent.group, static_cast<int>(held.rank));
+        Process *process = state_.world.find(held.proxy_id.group, static_cast<int>(held.rank));
         if (!process || process->ended)
             continue;
         SetReport report = {
@@ -158,33 +158,33 @@ void ProcessSets::answer_as_of_starts(Process &process, const SetReport &report)
 void ProcessSets::query_starts()
 {
     while (starts_.is_due()) {
-        std::set<Agent> agents;
+        std::set<ProxyId> proxy_ids;
         for (uint32_t uid : *unbegun_) {
             const Process *process = state_.world.find(0, static_cast<int>(uid));
-            if (process && !state_.world.disconnected(process->agent()))
-                agents.insert(process->agent());
+            if (process && !state_.world.disconnected(process->proxy_id()))
+                proxy_ids.insert(process->proxy_id());
         }
-        if (agents.empty()) {
+        if (proxy_ids.empty()) {
             continue_with(starts_.take_next(), &ProcessSets::carry_out);
             continue;
         }
-        uint64_t number = starts_.begin(agents);
-        state_.post(agents, STEP_STARTS, 0,
+        uint64_t number = starts_.begin(proxy_ids);
+        state_.post(proxy_ids, STEP_STARTS, 0,
                     {reinterpret_cast<const char *>(&number), sizeof number});
     }
 }
 
-bool ProcessSets::on_started(const Agent &agent, const StartedReport &report)
+bool ProcessSets::on_started(const ProxyId &proxy_id, const StartedReport &report)
 {
     for (uint32_t rank : report.ranks) {
-        const Process *process = state_.world.find(agent.group, static_cast<int>(rank));
-        if (!process || process->agent() != agent)
+        const Process *process = state_.world.find(proxy_id.group, static_cast<int>(rank));
+        if (!process || process->proxy_id() != proxy_id)
             return false;
         has_begun(process->uid);
     }
     if (report.number == 0)
         return true;
-    auto held = starts_.answered(agent, report.number);
+    auto held = starts_.answered(proxy_id, report.number);
     continue_with(held.value_or(SetSync::Calls()), &ProcessSets::carry_out);
     query_starts();
     return held.has_value();
@@ -192,15 +192,15 @@ bool ProcessSets::on_started(const Agent &agent, const StartedReport &report)
 
 void ProcessSets::carry_out(Process &process, const SetReport &report)
 {
-    state_.callers[process.uid] = process.agent();
+    state_.callers[process.uid] = process.proxy_id();
     sets_.grow(state_.next_uid);
-    SetCaller caller = {process.uid, report.id, number_of(process.agent())};
+    SetCaller caller = {process.uid, report.id, number_of(process.proxy_id())};
     if (auto task = parse_task_call(report.call))
         return hooks_.task_call(caller, *task);
     if (auto change = parse_change_call(report.call))
         return hooks_.change_call(process, caller, *change);
-    auto neighbours =
-        is_lookup(report.call) ? state_.world.living_of(process.agent()) : std::vector<uint32_t>();
+    auto neighbours = is_lookup(report.call) ? state_.world.living_of(process.proxy_id())
+                                             : std::vector<uint32_t>();
     std::erase(neighbours, process.uid);
     std::vector<Sets::Reply> replies = sets_.call(caller, report.call, neighbours);
     if (sets_.used())
@@ -210,13 +210,13 @@ void ProcessSets::carry_out(Process &process, const SetReport &report)
 }
 
 /* A proxy has given others an answer in which these business cards are sent. */
-bool ProcessSets::on_shared(const Agent &agent, const SharedReport &report)
+bool ProcessSets::on_shared(const ProxyId &proxy_id, const SharedReport &report)
 {
     if (!report.bcs.empty() && report.bcs.greatest() >= state_.next_uid)
         return false;
     for (uint32_t rank : report.ranks) {
-        const Process *process = state_.world.find(agent.group, static_cast<int>(rank));
-        if (!process || process->agent() != agent)
+        const Process *process = state_.world.find(proxy_id.group, static_cast<int>(rank));
+        if (!process || process->proxy_id() != proxy_id)
             return false;
         if (!process->ended)
             sets_.mark_bcs_known(process->uid, report.bcs);
@@ -226,17 +226,17 @@ bool ProcessSets::on_shared(const Agent &agent, const SharedReport &report)
 
 /* ---- ends of proxies ------------------------------------------------------------------------- */
 
-ProcessSets::FreeCalls ProcessSets::proxy_disconnected(const Agent &agent)
+ProcessSets::FreeCalls ProcessSets::proxy_disconnected(const ProxyId &proxy_id)
 {
-    invalidation_.disconnected(agent);
-    SetSync::Calls synced = sync_.disconnected(agent);
-    return {std::move(synced), starts_.disconnected(agent)};
+    invalidation_.disconnected(proxy_id);
+    SetSync::Calls synced = sync_.disconnected(proxy_id);
+    return {std::move(synced), starts_.disconnected(proxy_id)};
 }
 
-void ProcessSets::continue_calls(const Agent &agent, const FreeCalls &calls)
+void ProcessSets::continue_calls(const ProxyId &proxy_id, const FreeCalls &calls)
 {
     send_answers();
-    arrivals_without(agent);
+    arrivals_without(proxy_id);
     continue_with(calls.synced, &ProcessSets::answer_as_of_starts);
     continue_with(calls.started, &ProcessSets::carry_out);
     sync();
@@ -254,45 +254,45 @@ std::optional<std::string> ProcessSets::query_arrival(const SetCaller &caller,
         state_.callers.find(call.uid); /* one that has joined, and whose change is not complete */
     bool there = member && !member->ended;
     if ((!there && other == state_.callers.end()) ||
-        state_.world.disconnected(there ? member->agent() : other->second))
+        state_.world.disconnected(there ? member->proxy_id() : other->second))
         return SetAnswer().number(0).bytes();
-    Agent agent = there ? member->agent() : other->second;
+    ProxyId proxy_id = there ? member->proxy_id() : other->second;
     uint64_t number = ++last_arrival_query_;
-    pending_arrivals_[number] = {caller, agent};
+    pending_arrivals_[number] = {caller, proxy_id};
     std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
     payload.append(reinterpret_cast<const char *>(&call.creation), sizeof call.creation);
     payload.append(reinterpret_cast<const char *>(&call.uid), sizeof call.uid);
-    state_.post({agent}, STEP_COMES, 0, payload);
+    state_.post({proxy_id}, STEP_COMES, 0, payload);
     return std::nullopt;
 }
 
-bool ProcessSets::on_comes(const Agent &agent, const ComesReport &report)
+bool ProcessSets::on_comes(const ProxyId &proxy_id, const ComesReport &report)
 {
     auto requested = pending_arrivals_.find(report.number);
-    if (requested == pending_arrivals_.end() || requested->second.agent != agent)
-        return state_.world.disconnected(agent);
+    if (requested == pending_arrivals_.end() || requested->second.proxy_id != proxy_id)
+        return state_.world.disconnected(proxy_id);
     SetCaller caller = requested->second.caller;
     pending_arrivals_.erase(requested);
     send_replies({{caller, SetAnswer().number(report.comes ? 1 : 0).bytes()}});
     return true;
 }
 
-void ProcessSets::arrivals_without(const Agent &agent)
+void ProcessSets::arrivals_without(const ProxyId &proxy_id)
 {
     std::vector<Sets::Reply> replies;
     for (const auto &[number, requested] : pending_arrivals_) {
-        if (requested.agent == agent)
+        if (requested.proxy_id == proxy_id)
             replies.push_back({requested.caller, SetAnswer().number(0).bytes()});
     }
     std::erase_if(pending_arrivals_,
-                  [&](const auto &entry) { return entry.second.agent == agent; });
+                  [&](const auto &entry) { return entry.second.proxy_id == proxy_id; });
     if (!replies.empty())
         send_replies(replies);
 }
 
-void ProcessSets::on_bcast(const Agent &agent, const BcastReport &count)
+void ProcessSets::on_bcast(const ProxyId &proxy_id, const BcastReport &count)
 {
-    send_replies(sets_.frozen(number_of(agent), count));
+    send_replies(sets_.frozen(number_of(proxy_id), count));
 }
 
 }  // namespace elastic

@@ -57,12 +57,12 @@ class ProcessSets {
 
     /* Reports of proxies.  False: the report does not fit. */
     void on_call(Process &process, SetReport &report);
-    bool on_shared(const Agent &agent, const SharedReport &report);
-    void on_synced(const Agent &agent, uint64_t number);
-    bool on_started(const Agent &agent, const StartedReport &report);
-    bool on_comes(const Agent &agent, const ComesReport &report);
-    void on_bcast(const Agent &agent, const BcastReport &count);
-    void on_invalidated(const Agent &agent, uint64_t number);
+    bool on_shared(const ProxyId &proxy_id, const SharedReport &report);
+    void on_synced(const ProxyId &proxy_id, uint64_t number);
+    bool on_started(const ProxyId &proxy_id, const StartedReport &report);
+    bool on_comes(const ProxyId &proxy_id, const ComesReport &report);
+    void on_bcast(const ProxyId &proxy_id, const BcastReport &count);
+    void on_invalidated(const ProxyId &proxy_id, uint64_t number);
 
     /* The process has begun to use MPI, or has ended. */
     void has_begun(uint32_t uid);
@@ -72,8 +72,8 @@ class ProcessSets {
     struct FreeCalls {
         SetSync::Calls synced, started;
     };
-    FreeCalls proxy_disconnected(const Agent &agent);
-    void continue_calls(const Agent &agent, const FreeCalls &calls);
+    FreeCalls proxy_disconnected(const ProxyId &proxy_id);
+    void continue_calls(const ProxyId &proxy_id, const FreeCalls &calls);
 
     /* Whether this process will come to a communicator that is being made: its proxy replies.  "":
      * it has not yet. */
@@ -81,10 +81,12 @@ class ProcessSets {
 
     void send_replies(const std::vector<Sets::Reply> &replies);
     /* These proxies invalidate what processes cache: the number with which they confirm. */
-    uint64_t begin_invalidation(const std::set<Agent> &agents) { return invalidation_.begin(agents);
-                                                                 }
+    uint64_t begin_invalidation(const std::set<ProxyId> &proxy_ids)
+    {
+        return invalidation_.begin(proxy_ids);
+    }
     /* Proxies that have not confirmed the first invalidation that is pending. */
-    std::set<Agent> pending_invalidation() const { return invalidation_.owing(); }
+    std::set<ProxyId> pending_invalidation() const { return invalidation_.owing(); }
 
     /* Events of sets that have been made or freed.  At the end of the job: how many were
      * skipped. */
@@ -98,7 +100,7 @@ class ProcessSets {
 
     struct PendingArrival {
         SetCaller caller;
-        Agent agent;            /* that is queried */
+        ProxyId proxy_id;            /* that is queried */
     };
 
     void sync();
@@ -108,7 +110,7 @@ class ProcessSets {
     void answer_as_of_starts(Process &process, const SetReport &report);
     void query_starts();
     void carry_out(Process &process, const SetReport &report);
-    void arrivals_without(const Agent &agent);
+    void arrivals_without(const ProxyId &proxy_id);
     void invalidate();
     void send_answers();
 

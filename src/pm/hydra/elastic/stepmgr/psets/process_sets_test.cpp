@@ -79,7 +79,7 @@ TEST_F(StepSetsTest, answers_go_to_the_proxy_of_the_caller)
     EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_UNKNOWN));
 }
 
-TEST_F(StepSetsTest, all_daemons_report_ends_from_the_first_set_on)
+TEST_F(StepSetsTest, all_proxies_report_ends_from_the_first_set_on)
 {
     call(0, 1, ListSets{});
     EXPECT_EQ(mpiexec.sent_text(), "answer:0.0") << "nothing needs it yet";
@@ -173,7 +173,7 @@ TEST_F(StepSetsTest, reports_of_a_proxy_are_checked)
 {
     mpiexec.report(0, 0, REPORT_SET_CALL, 0, "short");
     mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(2, 1, write_set_call(ListSets{})));
-    EXPECT_EQ(mpiexec.count_events("unexpected"), 2) << "rank 2 is another daemon's";
+    EXPECT_EQ(mpiexec.count_events("unexpected"), 2) << "rank 2 is another proxy's";
     mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, 9, "rubbish"));
     EXPECT_EQ(answer(), "0.0 to 0, call 9, code " + std::to_string(PMI_SET_WRONG));
 }
@@ -262,7 +262,7 @@ TEST_F(StepSetsTest, SW2_the_world_of_each_epoch_is_a_set)
     EXPECT_NE(mpiexec.sent.back().payload.find("mpix://WORLD/1"), std::string::npos);
 }
 
-TEST_F(StepSetsTest, SB1_daemons_get_orders_for_texts_before_the_answer)
+TEST_F(StepSetsTest, SB1_proxies_get_orders_for_texts_before_the_answer)
 {
     const SetMembers all = *SetMembers::of_list(std::vector<uint32_t>{0, 1, 2});
     call(0, 1, JoinBcast{{"mpi://WORLD", all}, 0});
@@ -287,7 +287,7 @@ TEST_F(StepSetsTest, SB1_daemons_get_orders_for_texts_before_the_answer)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 2);
 }
 
-TEST_F(StepSetsTest, SB2_the_end_of_a_daemon_does_not_keep_a_text)
+TEST_F(StepSetsTest, SB2_the_end_of_a_proxy_does_not_keep_a_text)
 {
     const SetMembers all = *SetMembers::of_list(std::vector<uint32_t>{0, 1, 2});
     call(0, 1, JoinBcast{{"mpi://WORLD", all}, 0});
@@ -349,7 +349,7 @@ TEST_F(StepSetsTest, reports_of_shared_answers_are_checked)
     shared(std::string(4, '\xff'));
     shared("");
     EXPECT_EQ(mpiexec.status().at("unexpected"), 5)
-        << "another daemon's process, nobody's address, and malformed ones";
+        << "another proxy's process, nobody's address, and malformed ones";
 }
 
 TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
@@ -359,7 +359,7 @@ TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
     size_t before = mpiexec.sent.size();
     call(0, 2, FreeSet{"app://a"});
     EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1")
-        << "of the daemon whose process was notified";
+        << "of the proxy whose process was notified";
     call(1, 1, LookupSet{"app://a"});
     EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1")
         << "no process caches that it is unknown";

@@ -33,9 +33,9 @@ void SetBcasts::order(const Bcast &bcast, enum bcast_what what, uint64_t value)
 {
     Order order;
     for (const auto &[uid, part] : bcast.parts)
-        order.agents.insert(part.agent);
+        order.proxy_ids.insert(part.proxy_id);
     order.order = {.what = what, .bcast = bcast.id, .uid = 0, .slot = 0, .value = value};
-    if (!order.agents.empty())
+    if (!order.proxy_ids.empty())
         orders_.push_back(std::move(order));
 }
 
@@ -61,12 +61,12 @@ std::string SetBcasts::join(const SetCaller &caller, const std::string &who,
         found->second->members = members;
     }
     Bcast &bcast = *found->second;
-    bcast.parts[caller.uid] = {slot, caller.agent};
+    bcast.parts[caller.uid] = {slot, caller.proxy_id};
     slots_[{caller.uid, slot}] = &bcast;
     uint64_t gate = !bcast.text                    ? PMI_ADAPT_GATE_OPEN
                     : bcast.text->counting.empty() ? bcast.text->target
                                                    : PMI_ADAPT_GATE_SHUT;
-    orders_.push_back({{caller.agent}, {BCAST_SLOT, bcast.id, caller.uid, slot, gate}});
+    orders_.push_back({{caller.proxy_id}, {BCAST_SLOT, bcast.id, caller.uid, slot, gate}});
     return SetAnswer().number(slot).bytes();
 }
 
@@ -75,15 +75,15 @@ void SetBcasts::leave(Bcast &bcast, uint32_t uid, const Uids &ended)
     auto part = bcast.parts.find(uid);
     if (part == bcast.parts.end())
         return;
-    uint64_t agent = part->second.agent;
+    uint64_t proxy_id = part->second.proxy_id;
     slots_.erase({uid, part->second.slot});
     bcast.parts.erase(part);
     if (bcast.text) {
         std::erase_if(bcast.text->waiting,
                       [&](const Waiting &waiting) { return waiting.caller.uid == uid; });
         bool counts = std::ranges::any_of(
-            bcast.parts, [&](const auto &entry) { return entry.second.agent == agent; });
-        if (!counts && bcast.text->counting.erase(agent) && bcast.text->counting.empty())
+            bcast.parts, [&](const auto &entry) { return entry.second.proxy_id == proxy_id; });
+        if (!counts && bcast.text->counting.erase(proxy_id) && bcast.text->counting.empty())
             agree(bcast, ended);
     }
     drop_if_unused(bcast);
@@ -138,19 +138,19 @@ void SetBcasts::start(Bcast &bcast, std::string text, const Uids &ended)
     bcast.text->text = std::move(text);
     bcast.text->pending_from = bcast.members.size() - bcast.members.count_of(ended);
     for (const auto &[uid, part] : bcast.parts)
-        bcast.text->counting.insert(part.agent);
+        bcast.text->counting.insert(part.proxy_id);
     under_way_.insert(&bcast);
     order(bcast, BCAST_FREEZE, bcast.text->number);
     if (bcast.text->counting.empty())
         agree(bcast, ended);
 }
 
-void SetBcasts::frozen(uint64_t agent, const BcastReport &count, const Uids &ended)
+void SetBcasts::frozen(uint64_t proxy_id, const BcastReport &count, const Uids &ended)
 {
     auto found =
         std::ranges::find(under_way_, count.bcast, [](const Bcast *bcast) { return bcast->id; });
     if (found == under_way_.end() || (*found)->text->number != count.text ||
-        !(*found)->text->counting.erase(agent))
+        !(*found)->text->counting.erase(proxy_id))
         return;                 /* it was dropped, or this proxy's last process left */
     Bcast &bcast = **found;
     bcast.text->target = std::max(bcast.text->target, count.ceiling);

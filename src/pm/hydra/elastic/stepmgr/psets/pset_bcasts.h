@@ -34,7 +34,7 @@ using Uids = std::set<uint32_t>;
 class SetBcasts {
   public:
     struct Order {
-        std::set<uint64_t> agents;
+        std::set<uint64_t> proxy_ids;
         bcast_order order = {};
     };
 
@@ -50,7 +50,7 @@ class SetBcasts {
     std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number,
                                     const Uids &ended);
     /* A proxy has counted. */
-    void frozen(uint64_t agent, const BcastReport &count, const Uids &ended);
+    void frozen(uint64_t proxy_id, const BcastReport &count, const Uids &ended);
     /* A process has ended; it is among `ended`. */
     void without(uint32_t uid, const Uids &ended);
     /* This string identifies no set any more. */
@@ -65,7 +65,7 @@ class SetBcasts {
   private:
     struct Part {
         uint32_t slot = 0;
-        uint64_t agent = 0;
+        uint64_t proxy_id = 0;
     };
     struct Waiting {
         SetCaller caller;

@@ -51,9 +51,9 @@ class SetBcastsTest : public testing::Test {
         auto answer = bcasts.turn(by(uid), 5, number, ended);
         return answer ? read(*answer) : "waits";
     }
-    void count(uint64_t agent, uint32_t text, uint64_t ceiling)
+    void count(uint64_t proxy_id, uint32_t text, uint64_t ceiling)
     {
-        bcasts.frozen(agent, {1, text, ceiling}, ended);
+        bcasts.frozen(proxy_id, {1, text, ceiling}, ended);
     }
     void end(uint32_t uid)
     {
@@ -70,8 +70,8 @@ class SetBcastsTest : public testing::Test {
                 text += order.order.value == PMI_ADAPT_GATE_OPEN
                             ? "=open"
                             : "=" + std::to_string(order.order.value);
-            for (uint64_t agent : order.agents)
-                text += ":" + std::to_string(agent);
+            for (uint64_t proxy_id : order.proxy_ids)
+                text += ":" + std::to_string(proxy_id);
         }
         return text;
     }
@@ -262,7 +262,7 @@ class RandomRun {
     explicit RandomRun(uint32_t seed) : random_(seed)
     {
         for (uint32_t uid = 0; uid < 5; uid++)
-            processes_[uid].agent = uid / 2;
+            processes_[uid].proxy_id = uid / 2;
     }
 
     void run(bool deaths)
@@ -291,22 +291,22 @@ class RandomRun {
 
   private:
     struct Process {
-        uint64_t agent = 0, count = 0, gate = PMI_ADAPT_GATE_SHUT, done = 0;
+        uint64_t proxy_id = 0, count = 0, gate = PMI_ADAPT_GATE_SHUT, done = 0;
         bool joined = false, queries = false;
         std::vector<std::pair<uint64_t, std::string>> delivered;
     };
 
     void go()
     {
-        uint64_t agent = random_() % 3;
+        uint64_t proxy_id = random_() % 3;
         switch (random_() % 4) {
             case 0:
             case 1:
                 return call(random_() % 5);
             case 2:
-                return up(agent);
+                return up(proxy_id);
             default:
-                return down(agent);
+                return down(proxy_id);
         }
     }
     void call(uint32_t uid)
@@ -316,24 +316,24 @@ class RandomRun {
             return;
         if (!p.joined) {
             p.queries = true;
-            to_manager_[p.agent].push_back([this, uid, &p] {
-                reply({{uid, 0, p.agent},
-                       bcasts_.join({uid, 0, p.agent}, "set", first(5), 0, ended_)});
+            to_manager_[p.proxy_id].push_back([this, uid, &p] {
+                reply({{uid, 0, p.proxy_id},
+                       bcasts_.join({uid, 0, p.proxy_id}, "set", first(5), 0, ended_)});
             });
             return;
         }
         p.count++;
         if (p.count >= p.gate && !(p.gate > 0 && p.gate <= p.done)) {
             p.queries = true;
-            to_manager_[p.agent].push_back([this, uid, &p] {
-                if (auto answer = bcasts_.turn({uid, 0, p.agent}, 0, p.count, ended_))
-                    reply({{uid, 0, p.agent}, *answer});
+            to_manager_[p.proxy_id].push_back([this, uid, &p] {
+                if (auto answer = bcasts_.turn({uid, 0, p.proxy_id}, 0, p.count, ended_))
+                    reply({{uid, 0, p.proxy_id}, *answer});
             });
         } else if (giving_ && random_() % 8 == 0 && first(5).first_without(ended_) == uid) {
             p.queries = true;
-            to_manager_[p.agent].push_back([this, uid, &p] {
-                reply({{uid, 0, p.agent},
-                       bcasts_.give({uid, 0, p.agent}, 0, std::to_string(++texts_), ended_)});
+            to_manager_[p.proxy_id].push_back([this, uid, &p] {
+                reply({{uid, 0, p.proxy_id},
+                       bcasts_.give({uid, 0, p.proxy_id}, 0, std::to_string(++texts_), ended_)});
             });
         }
     }
@@ -341,7 +341,7 @@ class RandomRun {
     {
         flush();
         Process &p = processes_[reply.caller.uid];
-        to_daemon_[p.agent].push_back(
+        to_proxy_[p.proxy_id].push_back(
             [this, &p, uid = reply.caller.uid, text = read(reply.answer)] {
                 if (ended_.contains(uid))
                     return;
@@ -356,17 +356,18 @@ class RandomRun {
     void flush()
     {
         for (const auto &order : bcasts_.take_orders()) {
-            for (uint64_t agent : order.agents)
-                to_daemon_[agent].push_back([this, agent, o = order.order] { obey(agent, o); });
+            for (uint64_t proxy_id : order.proxy_ids)
+                to_proxy_[proxy_id].push_back(
+                    [this, proxy_id, o = order.order] { obey(proxy_id, o); });
         }
         for (const SetReply &late : bcasts_.take_replies())
             reply(late);
     }
-    void obey(uint64_t agent, const bcast_order &order)
+    void obey(uint64_t proxy_id, const bcast_order &order)
     {
         uint64_t ceiling = 0;
         for (auto &[uid, p] : processes_) {
-            if (p.agent != agent || ended_.contains(uid) ||
+            if (p.proxy_id != proxy_id || ended_.contains(uid) ||
                 (order.what == BCAST_SLOT && order.uid != uid))
                 continue;
             ceiling = std::max(ceiling, p.count);
@@ -377,11 +378,11 @@ class RandomRun {
             return;
         ceiling++;
         for (auto &[uid, p] : processes_) {
-            if (p.agent == agent)
+            if (p.proxy_id == proxy_id)
                 p.gate = ceiling;
         }
-        to_manager_[agent].push_back([this, agent, order, ceiling] {
-            bcasts_.frozen(agent, {order.bcast, static_cast<uint32_t>(order.value), ceiling},
+        to_manager_[proxy_id].push_back([this, proxy_id, order, ceiling] {
+            bcasts_.frozen(proxy_id, {order.bcast, static_cast<uint32_t>(order.value), ceiling},
                            ended_);
             flush();
         });
@@ -393,8 +394,8 @@ class RandomRun {
         bcasts_.without(uid, ended_);
         flush();
     }
-    void up(uint64_t agent) { deliver(to_manager_[agent]); }
-    void down(uint64_t agent) { deliver(to_daemon_[agent]); }
+    void up(uint64_t proxy_id) { deliver(to_manager_[proxy_id]); }
+    void down(uint64_t proxy_id) { deliver(to_proxy_[proxy_id]); }
     static void deliver(std::deque<std::function<void()>> &queue)
     {
         if (queue.empty())
@@ -405,8 +406,8 @@ class RandomRun {
     }
     bool after_events()
     {
-        for (uint64_t agent = 0; agent < 3; agent++) {
-            if (!to_manager_[agent].empty() || !to_daemon_[agent].empty())
+        for (uint64_t proxy_id = 0; proxy_id < 3; proxy_id++) {
+            if (!to_manager_[proxy_id].empty() || !to_proxy_[proxy_id].empty())
                 return false;
         }
         return std::ranges::all_of(processes_, [&](const auto &entry) {
@@ -418,7 +419,7 @@ class RandomRun {
 
     std::mt19937 random_;
     std::map<uint32_t, Process> processes_;
-    std::map<uint64_t, std::deque<std::function<void()>>> to_manager_, to_daemon_;
+    std::map<uint64_t, std::deque<std::function<void()>>> to_manager_, to_proxy_;
     SetBcasts bcasts_{1};
     Uids ended_;
     bool giving_ = true;

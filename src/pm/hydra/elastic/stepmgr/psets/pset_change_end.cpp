@@ -62,16 +62,16 @@ SetMembers PsetChanges::introduce_joining(std::vector<Sets::Reply> &replies)
 /* Before any process can know that the removal has been accepted. */
 void PsetChanges::send_may_exit()
 {
-    std::set<Agent> agents;
+    std::set<ProxyId> proxy_ids;
     std::string uids;
     for (Process *member : state_.world.members()) {
         if (!state_.adaptation->awaited.contains(member->uid))
             continue;
         member->may_exit = true;
-        agents.insert(member->agent());
+        proxy_ids.insert(member->proxy_id());
         uids.append(reinterpret_cast<const char *>(&member->uid), sizeof member->uid);
     }
-    state_.post(agents, STEP_LET_GO, 0, uids);
+    state_.post(proxy_ids, STEP_LET_GO, 0, uids);
 }
 
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &,
@@ -184,7 +184,7 @@ void PsetChanges::keep_addition()
 void PsetChanges::on_aborted(const Process &process)
 {
     if (!process.may_exit)
-        state_.post({process.agent()}, STEP_BREAK, 0,
+        state_.post({process.proxy_id()}, STEP_BREAK, 0,
                     {reinterpret_cast<const char *>(&process.uid), sizeof process.uid});
 }
 

@@ -501,7 +501,7 @@ TEST(SetChangeSimulationTest, seeds)
     printf(
         "%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; "
         "%d met, %d not; "
-        "%d granted, %d not; %d sets of tellers, %d daemons queried for them; %d introduced\n",
+        "%d granted, %d not; %d sets of tellers, %d proxies queried for them; %d introduced\n",
         static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned,
         sum.failed, sum.withdrawn, sum.meetings, sum.failed_rendezvous, sum.granted, sum.refused,
         sum.own, sum.synced, sum.introduced);

@@ -105,7 +105,7 @@ TEST_F(SetStartsTest, SR1_a_process_of_the_launch_starts_until_it_has_begun)
     size_t sent = mpiexec.sent.size();
     EXPECT_EQ(state(0), uint32_t{PMI_SET_STARTING});
     EXPECT_EQ(mpiexec.sent_text(sent), "starts:0.1 answer:0.0")
-        << "the daemon of who has not begun";
+        << "the proxy of who has not begun";
     EXPECT_EQ(state_of_members(1, {1, 2}), uint32_t{PMI_SET_STARTING});
     EXPECT_EQ(state_of("app://all"), "starting 2,1,0");
     begun = {0, 1, 2};

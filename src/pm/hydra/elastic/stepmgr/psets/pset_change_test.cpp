@@ -394,7 +394,7 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
         << "no other process need query";
     call(0, AcceptChange{2, {}});
     const SentMessage &before = mpiexec.sent.at(mpiexec.sent.size() - 2);
-    EXPECT_EQ(before.command, STEP_LET_GO) << "their daemon knows before anybody can know";
+    EXPECT_EQ(before.command, STEP_LET_GO) << "their proxy knows before anybody can know";
     EXPECT_EQ(before.group, 1);
     EXPECT_EQ(number_at(before.payload, 0), 3u);
     EXPECT_EQ(number_at(before.payload, 4), 4u);
@@ -407,7 +407,7 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
-TEST_F(SetChangeTest, SL3_also_before_its_daemon_knows)
+TEST_F(SetChangeTest, SL3_also_before_its_proxy_knows)
 {
     auto broke = [&](uint32_t rank) {
         mpiexec.report(0, rank == 2 ? 1 : 0, REPORT_BROKE, 0, write_broke(rank));
@@ -421,7 +421,7 @@ TEST_F(SetChangeTest, SL3_also_before_its_daemon_knows)
     call(0, AcceptChange{1, {}});
     size_t sent = mpiexec.sent.size();
     broke(2);
-    EXPECT_EQ(mpiexec.sent.size(), sent) << "its daemon is about to be notified that it may exit";
+    EXPECT_EQ(mpiexec.sent.size(), sent) << "its proxy is about to be notified that it may exit";
     mpiexec.exited(0, 1, 2, 9);
     sent = mpiexec.sent.size();
     broke(2);

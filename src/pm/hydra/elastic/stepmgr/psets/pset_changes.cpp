@@ -233,7 +233,7 @@ void PsetChanges::post_offer()
 {
     uint32_t offer = is_on_offer() ? state_.adaptation->tag : 0;
     if (std::exchange(offer_, offer) != offer)
-        state_.post(World::agents_of(state_.world.members()), STEP_OFFER, 0,
+        state_.post(World::proxies_of(state_.world.members()), STEP_OFFER, 0,
                     {reinterpret_cast<const char *>(&offer), sizeof offer});
 }
 

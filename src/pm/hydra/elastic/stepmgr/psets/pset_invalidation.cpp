@@ -6,29 +6,29 @@
 
 namespace elastic {
 
-uint64_t PsetInvalidation::begin(const std::set<Agent> &agents)
+uint64_t PsetInvalidation::begin(const std::set<ProxyId> &proxy_ids)
 {
     last_++;
-    if (!agents.empty())
-        pending_from_[last_] = agents;
+    if (!proxy_ids.empty())
+        pending_from_[last_] = proxy_ids;
     return last_;
 }
 
 /* Of one proxy they come in order. */
-bool PsetInvalidation::confirmed(const Agent &agent, uint64_t number)
+bool PsetInvalidation::confirmed(const ProxyId &proxy_id, uint64_t number)
 {
     auto pending_from = pending_from_.find(number);
-    if (pending_from == pending_from_.end() || pending_from->second.erase(agent) == 0)
+    if (pending_from == pending_from_.end() || pending_from->second.erase(proxy_id) == 0)
         return false;
     if (pending_from->second.empty())
         pending_from_.erase(pending_from);
     return true;
 }
 
-void PsetInvalidation::disconnected(const Agent &agent)
+void PsetInvalidation::disconnected(const ProxyId &proxy_id)
 {
     for (auto pending_from = pending_from_.begin(); pending_from != pending_from_.end();) {
-        pending_from->second.erase(agent);
+        pending_from->second.erase(proxy_id);
         pending_from = pending_from->second.empty() ? pending_from_.erase(pending_from)
                                                     : std::next(pending_from);
     }

@@ -27,12 +27,12 @@ namespace elastic {
 class PsetInvalidation {
   public:
     /* These proxies shall invalidate: the number with which they confirm. */
-    uint64_t begin(const std::set<Agent> &agents);
+    uint64_t begin(const std::set<ProxyId> &proxy_ids);
     /* False: this confirmation is not pending. */
-    bool confirmed(const Agent &agent, uint64_t number);
-    void disconnected(const Agent &agent);
+    bool confirmed(const ProxyId &proxy_id, uint64_t number);
+    void disconnected(const ProxyId &proxy_id);
     /* Proxies that have not confirmed the first number that is pending. */
-    std::set<Agent> owing() const { return pending_from_.empty() ? std::set<Agent>{}
+    std::set<ProxyId> owing() const { return pending_from_.empty() ? std::set<ProxyId>{}
                                     : pending_from_.begin()->second; }
 
     /* Adds a reply; takes those that may be sent, in the order in which they were added. */
@@ -47,7 +47,7 @@ class PsetInvalidation {
 
     uint64_t last_ = 0;
     /* by number: proxies that have not confirmed it; never empty */
-    std::map<uint64_t, std::set<Agent>> pending_from_;
+    std::map<uint64_t, std::set<ProxyId>> pending_from_;
     std::deque<Held> answers_;  /* as many as there are calls that wait */
 };
 

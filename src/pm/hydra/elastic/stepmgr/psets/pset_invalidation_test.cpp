@@ -26,7 +26,7 @@
 namespace elastic {
 namespace {
 
-constexpr int DAEMONS = 3;
+constexpr int PROXIES = 3;
 constexpr uint32_t PROCESSES = 6;
 const std::string NAMES[] = {"app://a", "app://b", "app://c", "mpix://WORLD/0"};
 
@@ -95,7 +95,7 @@ class ForgetfulJob {
         Message message;
         uint32_t invalidations = 0;
     };
-    struct Daemon {
+    struct Proxy {
         bool disconnected = false;
         uint32_t invalidations = 0;
         std::deque<Message> down;       /* on their way */
@@ -105,8 +105,8 @@ class ForgetfulJob {
     };
 
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
-    Daemon &daemon_of(uint32_t uid) { return daemons_[uid / 2]; }
-    bool lives(uint32_t uid) { return !processes_[uid].ended && !daemon_of(uid).disconnected; }
+    Proxy &proxy_of(uint32_t uid) { return proxies_[uid / 2]; }
+    bool lives(uint32_t uid) { return !processes_[uid].ended && !proxy_of(uid).disconnected; }
 
     void send_request(uint32_t uid, const SetCall &call)
     {
@@ -117,33 +117,33 @@ class ForgetfulJob {
     }
     void pass_on(uint32_t uid, const SetCall &call)
     {
-        daemon_of(uid).up.push_back({REPORT_SET_CALL, write_set_report(uid, ++processes_[uid].calls,
+        proxy_of(uid).up.push_back({REPORT_SET_CALL, write_set_report(uid, ++processes_[uid].calls,
                                                                        write_set_call(call))});
     }
     void forward_lookup(uint32_t uid)
     {
         Process &process = processes_[uid];
         pass_on(uid, LookupSet{process.name});
-        daemon_of(uid).requested.push_back(
-            {uid, process.calls, daemon_of(uid).invalidations, process.name});
+        proxy_of(uid).requested.push_back(
+            {uid, process.calls, proxy_of(uid).invalidations, process.name});
     }
     /* As proxy/sets.c does it. */
     void query_lookup(uint32_t uid, const std::string &name)
     {
-        Daemon &daemon = daemon_of(uid);
+        Proxy &proxy = proxy_of(uid);
         Process &process = processes_[uid];
         process.queries = process.lookups = true;
         process.name = name;
-        process.invalidations = daemon.invalidations;
+        process.invalidations = proxy.invalidations;
         process.known = last_[name];
-        if (auto latest = daemon.latest.find(name);
-            latest != daemon.latest.end() && latest->second.invalidations == daemon.invalidations &&
+        if (auto latest = proxy.latest.find(name);
+            latest != proxy.latest.end() && latest->second.invalidations == proxy.invalidations &&
             is_for(latest->second.message, uid)) {
             given++;
             return take_lookup(uid, latest->second.message);
         }
-        for (Requested &requested : daemon.requested) {
-            if (requested.name == name && requested.invalidations == daemon.invalidations)
+        for (Requested &requested : proxy.requested) {
+            if (requested.name == name && requested.invalidations == proxy.invalidations)
                 return requested.waiting.push_back(uid);
         }
         forward_lookup(uid);
@@ -187,7 +187,7 @@ class ForgetfulJob {
         Process &process = processes_[uid];
         auto known = process.memory.find(name);
         if (known != process.memory.end() &&
-            known->second.invalidations == daemon_of(uid).invalidations) {
+            known->second.invalidations == proxy_of(uid).invalidations) {
             from_memory++;
             /* what anybody was notified of this name last is what it still means */
             EXPECT_TRUE(last_[name].notified == known->second.notified)
@@ -198,26 +198,26 @@ class ForgetfulJob {
     }
     void end(uint32_t uid)
     {
-        int daemon = static_cast<int>(uid / 2);
+        int proxy = static_cast<int>(uid / 2);
         if (pick(3) == 0) {
-            daemons_[daemon].disconnected = true;
-            mpiexec_.disconnected(0, daemon);
+            proxies_[proxy].disconnected = true;
+            mpiexec_.disconnected(0, proxy);
         } else {
             processes_[uid].ended = true;
-            query_others(daemons_[daemon], uid);
-            mpiexec_.exited(0, daemon, uid);
+            query_others(proxies_[proxy], uid);
+            mpiexec_.exited(0, proxy, uid);
         }
     }
     /* Processes that wait for the answer to an ended one query again. */
-    void query_others(Daemon &daemon, uint32_t uid)
+    void query_others(Proxy &proxy, uint32_t uid)
     {
-        for (Requested &other : daemon.requested)
+        for (Requested &other : proxy.requested)
             std::erase(other.waiting, uid);
-        auto requested = std::ranges::find(daemon.requested, uid, &Requested::uid);
-        if (requested == daemon.requested.end())
+        auto requested = std::ranges::find(proxy.requested, uid, &Requested::uid);
+        if (requested == proxy.requested.end())
             return;
         std::vector<uint32_t> waiting = std::move(requested->waiting);
-        daemon.requested.erase(requested);
+        proxy.requested.erase(requested);
         for (uint32_t other : waiting)
             forward_lookup(other);
     }
@@ -226,54 +226,54 @@ class ForgetfulJob {
         for (; sent_ < mpiexec_.sent.size(); sent_++) {
             const SentMessage &message = mpiexec_.sent[sent_];
             if (message.command == STEP_INVALIDATE || message.command == STEP_SET_ANSWER)
-                daemons_[message.proxy].down.push_back({sent_, message});
+                proxies_[message.proxy].down.push_back({sent_, message});
         }
     }
     /* One message arrives somewhere; false: none is under way. */
     bool deliver_one()
     {
-        uint32_t first = pick(DAEMONS);
-        for (uint32_t i = 0; i < DAEMONS; i++) {
-            int number = static_cast<int>((first + i) % DAEMONS);
-            Daemon &daemon = daemons_[number];
-            if (daemon.disconnected)
+        uint32_t first = pick(PROXIES);
+        for (uint32_t i = 0; i < PROXIES; i++) {
+            int number = static_cast<int>((first + i) % PROXIES);
+            Proxy &proxy = proxies_[number];
+            if (proxy.disconnected)
                 continue;
-            if (!daemon.up.empty() && (pick(2) || daemon.down.empty())) {
-                Up up = daemon.up.front();
-                daemon.up.pop_front();
+            if (!proxy.up.empty() && (pick(2) || proxy.down.empty())) {
+                Up up = proxy.up.front();
+                proxy.up.pop_front();
                 if (up.kind == REPORT_INVALIDATED || !processes_[number_at(up.payload, 0)].ended)
                     mpiexec_.report(0, number, up.kind, 0, up.payload);
                 return true;
             }
-            if (!daemon.down.empty()) {
-                Message message = daemon.down.front();
-                daemon.down.pop_front();
-                arrive(daemon, message);
+            if (!proxy.down.empty()) {
+                Message message = proxy.down.front();
+                proxy.down.pop_front();
+                arrive(proxy, message);
                 return true;
             }
         }
         return false;
     }
-    void arrive(Daemon &daemon, const Message &message)
+    void arrive(Proxy &proxy, const Message &message)
     {
         if (message.sent.command == STEP_INVALIDATE) {
-            daemon.invalidations++;
-            daemon.up.push_back({REPORT_INVALIDATED, message.sent.payload});
+            proxy.invalidations++;
+            proxy.up.push_back({REPORT_INVALIDATED, message.sent.payload});
             invalidated++;
             return;
         }
         uint32_t uid = number_at(message.sent.payload, 0), id = number_at(message.sent.payload, 4);
         auto requested = std::ranges::find_if(
-            daemon.requested, [&](const Requested &a) { return a.uid == uid && a.id == id; });
-        if (requested == daemon.requested.end()) {
+            proxy.requested, [&](const Requested &a) { return a.uid == uid && a.id == id; });
+        if (requested == proxy.requested.end()) {
             processes_[uid].queries = processes_[uid].queries && processes_[uid].lookups;
             return;             /* no lookup, or the caller has ended */
         }
         Requested answered = std::move(*requested);
-        daemon.requested.erase(requested);
+        proxy.requested.erase(requested);
         take_lookup(uid, message);
         if (!message.sent.others.empty())
-            daemon.latest[answered.name] = {message, answered.invalidations};
+            proxy.latest[answered.name] = {message, answered.invalidations};
         for (uint32_t other : answered.waiting) {
             if (!is_for(message, other)) {
                 forward_lookup(other);
@@ -312,7 +312,7 @@ class ForgetfulJob {
     std::mt19937_64 random_;
     FakeMpiexec mpiexec_;
     Process processes_[PROCESSES];
-    Daemon daemons_[DAEMONS];
+    Proxy proxies_[PROXIES];
     std::map<std::string, Last> last_;  /* what any process has been notified last */
     size_t sent_ = 0;
 };

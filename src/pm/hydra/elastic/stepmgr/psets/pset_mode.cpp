@@ -45,9 +45,10 @@ void PsetMode::enter()
 /* SW1: all proxies refuse MPI_Init_adapt before any process gets a reply. */
 void PsetMode::refuse_windows()
 {
-    std::set<Agent> agents = World::agents_of(state_.world.members());
-    uint64_t number = psets_.begin_invalidation(agents);
-    state_.post(agents, STEP_BY_SETS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+    std::set<ProxyId> proxy_ids = World::proxies_of(state_.world.members());
+    uint64_t number = psets_.begin_invalidation(proxy_ids);
+    state_.post(proxy_ids, STEP_BY_SETS, 0,
+                {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
 }  // namespace elastic

@@ -88,23 +88,23 @@ std::string ProcessSets::answer_psets(const Json &id, const PsetsRequest &reques
 /* Before an answer that contradicts than a process may cache. */
 void ProcessSets::invalidate()
 {
-    std::set<Agent> agents;
+    std::set<ProxyId> proxy_ids;
     for (uint64_t number : sets_.take_outdated()) {
-        if (Agent agent = agent_of(number); !state_.world.disconnected(agent))
-            agents.insert(agent);
+        if (ProxyId proxy_id = proxy_id_of(number); !state_.world.disconnected(proxy_id))
+            proxy_ids.insert(proxy_id);
     }
-    if (agents.empty())
+    if (proxy_ids.empty())
         return;
-    uint64_t number = invalidation_.begin(agents);
-    state_.post(agents, STEP_INVALIDATE, 0,
+    uint64_t number = invalidation_.begin(proxy_ids);
+    state_.post(proxy_ids, STEP_INVALIDATE, 0,
                 {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
-void ProcessSets::on_invalidated(const Agent &agent, uint64_t number)
+void ProcessSets::on_invalidated(const ProxyId &proxy_id, uint64_t number)
 {
-    if (invalidation_.confirmed(agent, number))
+    if (invalidation_.confirmed(proxy_id, number))
         send_answers();
-    else if (!state_.world.disconnected(agent))
+    else if (!state_.world.disconnected(proxy_id))
         state_.unexpected("confirmation that nobody waits for");
 }
 
@@ -112,9 +112,9 @@ void ProcessSets::send_replies(const std::vector<Sets::Reply> &replies)
 {
     invalidate();
     for (const SetBcasts::Order &order : sets_.take_orders()) {
-        std::set<Agent> to;
-        for (uint64_t agent : order.agents)
-            to.insert(agent_of(agent));
+        std::set<ProxyId> to;
+        for (uint64_t proxy_id : order.proxy_ids)
+            to.insert(proxy_id_of(proxy_id));
         state_.post(to, STEP_BCAST, 0,
                     {reinterpret_cast<const char *>(&order.order), sizeof order.order});
     }

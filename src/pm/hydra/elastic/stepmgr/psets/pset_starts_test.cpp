@@ -19,7 +19,7 @@
 namespace elastic {
 namespace {
 
-constexpr uint32_t DAEMONS = 3, PROCESSES = 2 * DAEMONS;
+constexpr uint32_t PROXIES = 3, PROCESSES = 2 * PROXIES;
 const std::string NAME = "app://all";
 
 class StartsRun {
@@ -53,7 +53,7 @@ class StartsRun {
     }
 
   private:
-    struct Daemon {
+    struct Proxy {
         std::deque<SentMessage> down;
         std::deque<std::string> up;     /* payloads of REPORT_STARTED, and "" before a call */
         std::deque<std::string> calls;
@@ -64,10 +64,10 @@ class StartsRun {
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
     void send_request(uint32_t uid, const std::string &call)
     {
-        Daemon &daemon = daemons_[uid / 2];
-        notice(daemon, uid);    /* it reads what came before */
-        daemon.up.push_back("");
-        daemon.calls.push_back(write_set_report(uid, ++ids_[uid], call));
+        Proxy &proxy = proxies_[uid / 2];
+        notice(proxy, uid);    /* it reads what came before */
+        proxy.up.push_back("");
+        proxy.calls.push_back(write_set_report(uid, ++ids_[uid], call));
     }
     void lookup(uint32_t uid)
     {
@@ -75,10 +75,10 @@ class StartsRun {
         requested_[{uid, ids_[uid]}] = begun_.size() == PROCESSES;
     }
     /* As it comes to a process' first line. */
-    void notice(Daemon &daemon, uint32_t uid)
+    void notice(Proxy &proxy, uint32_t uid)
     {
-        if (begun_.contains(uid) && daemon.notifies && daemon.known.insert(uid).second)
-            daemon.up.push_back(write_started({0, {uid}}));
+        if (begun_.contains(uid) && proxy.notifies && proxy.known.insert(uid).second)
+            proxy.up.push_back(write_started({0, {uid}}));
     }
     void act()
     {
@@ -90,7 +90,7 @@ class StartsRun {
                 break;
             case 1:
                 if (pick(4) == 0)
-                    notice(daemons_[uid / 2], uid);
+                    notice(proxies_[uid / 2], uid);
                 break;
             case 2:
                 if (begun_.contains(uid))
@@ -103,40 +103,40 @@ class StartsRun {
     void take_sent()
     {
         for (; sent_ < mpiexec_.sent.size(); sent_++)
-            daemons_[static_cast<size_t>(mpiexec_.sent[sent_].proxy)].down.push_back(
+            proxies_[static_cast<size_t>(mpiexec_.sent[sent_].proxy)].down.push_back(
                 mpiexec_.sent[sent_]);
     }
     bool deliver_one()
     {
         take_sent();
-        uint32_t first = pick(DAEMONS);
-        for (uint32_t i = 0; i < DAEMONS; i++) {
-            uint32_t number = (first + i) % DAEMONS;
-            Daemon &daemon = daemons_[number];
-            if (!daemon.up.empty() && (pick(2) || daemon.down.empty())) {
-                rise(static_cast<int>(number), daemon);
+        uint32_t first = pick(PROXIES);
+        for (uint32_t i = 0; i < PROXIES; i++) {
+            uint32_t number = (first + i) % PROXIES;
+            Proxy &proxy = proxies_[number];
+            if (!proxy.up.empty() && (pick(2) || proxy.down.empty())) {
+                rise(static_cast<int>(number), proxy);
                 return true;
             }
-            if (!daemon.down.empty()) {
-                SentMessage message = daemon.down.front();
-                daemon.down.pop_front();
-                arrive(number, daemon, message);
+            if (!proxy.down.empty()) {
+                SentMessage message = proxy.down.front();
+                proxy.down.pop_front();
+                arrive(number, proxy, message);
                 return true;
             }
         }
         return false;
     }
-    void rise(int number, Daemon &daemon)
+    void rise(int number, Proxy &proxy)
     {
-        std::string report = daemon.up.front();
-        daemon.up.pop_front();
+        std::string report = proxy.up.front();
+        proxy.up.pop_front();
         if (!report.empty())
             return mpiexec_.report(0, number, REPORT_STARTED, 0, report);
-        std::string call = daemon.calls.front();
-        daemon.calls.pop_front();
+        std::string call = proxy.calls.front();
+        proxy.calls.pop_front();
         mpiexec_.report(0, number, REPORT_SET_CALL, 0, call);
     }
-    void arrive(uint32_t number, Daemon &daemon, const SentMessage &message)
+    void arrive(uint32_t number, Proxy &proxy, const SentMessage &message)
     {
         StartedReport started;
         if (message.command == STEP_SET_ANSWER)
@@ -145,12 +145,12 @@ class StartsRun {
             std::memcpy(&started.number, message.payload.data(), sizeof started.number);
         else if (message.command != STEP_SETS)
             return;
-        daemon.notifies = true;
+        proxy.notifies = true;
         for (uint32_t uid = 2 * number; uid < 2 * number + 2; uid++) {
-            if (begun_.contains(uid) && daemon.known.insert(uid).second)
+            if (begun_.contains(uid) && proxy.known.insert(uid).second)
                 started.ranks.push_back(uid);
         }
-        daemon.up.push_back(write_started(started));
+        proxy.up.push_back(write_started(started));
     }
     void take_answer(const std::string &payload)
     {
@@ -168,7 +168,7 @@ class StartsRun {
     std::mt19937_64 random_;
     FakeMpiexec mpiexec_;
     std::set<uint32_t> begun_;  /* and may have notified anybody so */
-    std::map<uint32_t, Daemon> daemons_;
+    std::map<uint32_t, Proxy> proxies_;
     std::map<uint32_t, uint32_t> ids_;
     std::map<std::pair<uint32_t, uint32_t>, bool> requested_;   /* whether all had begun */
     std::map<uint32_t, int> notified_;

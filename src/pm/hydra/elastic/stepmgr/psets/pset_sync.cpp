@@ -4,29 +4,29 @@
 
 namespace elastic {
 
-uint64_t SetSync::begin(std::set<Agent> agents)
+uint64_t SetSync::begin(std::set<ProxyId> proxy_ids)
 {
-    requested_ = std::move(agents);
+    requested_ = std::move(proxy_ids);
     waiting_ = take_next();
     return ++number_;
 }
 
-SetSync::Calls SetSync::without(const Agent &agent)
+SetSync::Calls SetSync::without(const ProxyId &proxy_id)
 {
-    return requested_.erase(agent) > 0 && requested_.empty() ? std::exchange(waiting_, {})
+    return requested_.erase(proxy_id) > 0 && requested_.empty() ? std::exchange(waiting_, {})
                                                              : Calls();
 }
 
-std::optional<SetSync::Calls> SetSync::answered(const Agent &agent, uint64_t number)
+std::optional<SetSync::Calls> SetSync::answered(const ProxyId &proxy_id, uint64_t number)
 {
-    if (!requested_.contains(agent) || number != number_)
+    if (!requested_.contains(proxy_id) || number != number_)
         return std::nullopt;
-    return without(agent);
+    return without(proxy_id);
 }
 
-SetSync::Calls SetSync::disconnected(const Agent &agent)
+SetSync::Calls SetSync::disconnected(const ProxyId &proxy_id)
 {
-    return without(agent);
+    return without(proxy_id);
 }
 
 }  // namespace elastic

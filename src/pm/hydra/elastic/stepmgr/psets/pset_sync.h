@@ -25,7 +25,7 @@ namespace elastic {
 class SetSync {
   public:
     struct Held {
-        Agent agent;            /* of the caller */
+        ProxyId proxy_id;            /* of the caller */
         uint32_t rank = 0, id = 0;
         std::string call;
     };
@@ -35,19 +35,19 @@ class SetSync {
     /* Whether a round is due. */
     bool is_due() const { return !next_.empty() && requested_.empty(); }
     /* A round begins: the number that these proxies reply with. */
-    uint64_t begin(std::set<Agent> agents);
+    uint64_t begin(std::set<ProxyId> proxy_ids);
     /* No proxy need be queried: takes the queries that wait for the next round. */
     Calls take_next() { return std::exchange(next_, {}); }
     /* The queries of this round, if the reply was the last one.  Nothing: the reply is of no
      * round. */
-    std::optional<Calls> answered(const Agent &agent, uint64_t number);
+    std::optional<Calls> answered(const ProxyId &proxy_id, uint64_t number);
     /* The same for a proxy that will not reply. */
-    Calls disconnected(const Agent &agent);
+    Calls disconnected(const ProxyId &proxy_id);
 
   private:
-    Calls without(const Agent &agent);
+    Calls without(const ProxyId &proxy_id);
 
-    std::set<Agent> requested_; /* proxies whose reply is pending */
+    std::set<ProxyId> requested_; /* proxies whose reply is pending */
     uint64_t number_ = 0;
     Calls waiting_, next_;
 };

@@ -7,7 +7,7 @@
 namespace elastic {
 namespace {
 
-const Agent DAEMON = {0, 1}, OTHER = {0, 2};
+const ProxyId PROXY = {0, 1}, OTHER = {0, 2};
 
 std::string calls_of(const std::optional<SetSync::Calls> &held)
 {
@@ -24,44 +24,44 @@ TEST(SetSync, WaitsForOneAnswer)
     sync.hold({OTHER, 0, 1, "a"});
     sync.hold({OTHER, 0, 2, "b"});
     ASSERT_TRUE(sync.is_due());
-    uint64_t number = sync.begin({DAEMON});
+    uint64_t number = sync.begin({PROXY});
     EXPECT_FALSE(sync.is_due());
     EXPECT_EQ(calls_of(sync.answered(OTHER, number)), "nobody");
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number + 1)), "nobody");
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "ab");
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number + 1)), "nobody");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number)), "ab");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number)), "nobody");
 }
 
 TEST(SetSync, SA1_LaterChangesAreQueriedOnceMore)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
-    uint64_t number = sync.begin({DAEMON});
+    uint64_t number = sync.begin({PROXY});
     sync.hold({OTHER, 0, 2, "b"});
     EXPECT_FALSE(sync.is_due());
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "a");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number)), "a");
     EXPECT_TRUE(sync.is_due());
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, sync.begin({DAEMON}))), "b");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, sync.begin({PROXY}))), "b");
 }
 
 TEST(SetSync, WaitsForAllThatAreQueried)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
-    uint64_t number = sync.begin({DAEMON, OTHER});
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "");
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
+    uint64_t number = sync.begin({PROXY, OTHER});
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number)), "");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number)), "nobody");
     EXPECT_EQ(calls_of(sync.disconnected(OTHER)), "a");
 }
 
-TEST(SetSync, ADaemonThatDepartsKeepsNobody)
+TEST(SetSync, AProxyThatDepartsKeepsNobody)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
-    uint64_t number = sync.begin({DAEMON});
+    uint64_t number = sync.begin({PROXY});
     EXPECT_EQ(calls_of(sync.disconnected(OTHER)), "");
-    EXPECT_EQ(calls_of(sync.disconnected(DAEMON)), "a");
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
+    EXPECT_EQ(calls_of(sync.disconnected(PROXY)), "a");
+    EXPECT_EQ(calls_of(sync.answered(PROXY, number)), "nobody");
 }
 
 }  // namespace

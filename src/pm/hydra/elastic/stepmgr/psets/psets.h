@@ -156,7 +156,7 @@ class Sets {
     /* A process has ended; replies to processes that waited. */
     std::vector<Reply> ended(uint32_t uid);
     /* A proxy has counted the calls of its processes; replies to processes that waited. */
-    std::vector<Reply> frozen(uint64_t agent, const BcastReport &count);
+    std::vector<Reply> frozen(uint64_t proxy_id, const BcastReport &count);
     /* Orders that proxies execute before the last replies are sent. */
     std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
     /* Whether ends of processes matter to anybody. */
@@ -164,7 +164,7 @@ class Sets {
 
     /* The caller may cache something that is not about a set; nobody may any more what was sent
      * until now. */
-    void may_cache(const Caller &caller) { caching_.insert(caller.agent); }
+    void may_cache(const Caller &caller) { caching_.insert(caller.proxy_id); }
     void outdate_all() { outdated_ = outdated_ || !caching_.empty(); }
     /* Proxies of processes that may cache replies about sets which do not hold any more, since the
      * last time.  Replies that contradict these are made by the same call or a later one. */

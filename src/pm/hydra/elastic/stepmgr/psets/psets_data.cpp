@@ -147,9 +147,9 @@ std::optional<std::string> Sets::answer(const Caller &caller, const TakeTurn &ca
     return bcasts_.turn(caller, call.slot, call.number, ended_);
 }
 
-std::vector<Sets::Reply> Sets::frozen(uint64_t agent, const BcastReport &count)
+std::vector<Sets::Reply> Sets::frozen(uint64_t proxy_id, const BcastReport &count)
 {
-    bcasts_.frozen(agent, count, ended_);
+    bcasts_.frozen(proxy_id, count, ended_);
     return bcasts_.take_replies();
 }
 

@@ -79,7 +79,7 @@ Sets::Written Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
     pmi_set_lasts lasts = how_lasting(set);
     if (lasts != PMI_SET_LASTS_NOT) {
         set.notified = times_outdated_;
-        caching_.insert(caller.agent);
+        caching_.insert(caller.proxy_id);
     }
     answer.members(set.members);
     std::vector<uint32_t> bcs = append_bcs(caller, set.members, answer);
@@ -184,7 +184,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
     set.op = call.op;
     set.operands = call.operands;
     set.notified = times_outdated_;     /* its maker caches it */
-    caching_.insert(caller.agent);
+    caching_.insert(caller.proxy_id);
     insert(std::move(set));
     return std::nullopt;
 }

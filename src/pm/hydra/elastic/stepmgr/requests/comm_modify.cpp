@@ -20,7 +20,7 @@ void SizeRequests::on_modify(const Process &process, const SizeRequestReport &re
     size_request.origin = Origin::MODIFY;
     size_request.wanted.size = size_request.size_min = size_request.size_max = report.size;
     size_request.reason = report.reason;
-    size_request.holders.push_back({process.uid, report.number, process.agent()});
+    size_request.holders.push_back({process.uid, report.number, process.proxy_id()});
     size_request.rank = process.world_rank;
     if (state_.mode == InitMode::SETS)
         return send_end(size_request.holders, SizeRequestEnd::REFUSED,

@@ -31,15 +31,15 @@ std::string write_size_request_end(SizeRequestEnd end, int size,
 void SizeRequests::send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end,
                             const std::string &reason, pmi_adapt_request_cause cause)
 {
-    std::set<Agent> agents;
+    std::set<ProxyId> proxy_ids;
     for (const SizeRequestHolder &holder : holders) {
-        if (!state_.world.disconnected(holder.agent) &&
-            !state_.killed_groups.contains(holder.agent.group))
-            agents.insert(holder.agent);
+        if (!state_.world.disconnected(holder.proxy_id) &&
+            !state_.killed_groups.contains(holder.proxy_id.group))
+            proxy_ids.insert(holder.proxy_id);
     }
-    std::vector<step_agent> to;
-    for (const Agent &agent : agents)
-        to.push_back({agent.group, agent.proxy});
+    std::vector<step_proxy> to;
+    for (const ProxyId &proxy_id : proxy_ids)
+        to.push_back({proxy_id.group, proxy_id.number});
     std::string payload = write_size_request_end(end, state_.world.size(), holders, reason, cause);
     if (!to.empty())
         state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()),
@@ -130,7 +130,7 @@ void SizeRequests::on_size_request(const Process &process, const SizeRequestRepo
     size_request.size_max = report.size_max;
     size_request.until_unix_ms = report.until_ms;
     size_request.reason = report.reason;
-    size_request.holders.push_back({process.uid, report.number, process.agent()});
+    size_request.holders.push_back({process.uid, report.number, process.proxy_id()});
     size_request.rank = process.world_rank;
     submit(size_request);
 }

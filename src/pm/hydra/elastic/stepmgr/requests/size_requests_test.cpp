@@ -150,7 +150,7 @@ TEST_F(StepSizeRequestTest, the_same_request_of_several_processes_is_one)
     EXPECT_EQ(notified(), "granted 0.5 1.5 2.5: ");
     EXPECT_NE(mpiexec.sent_text(before).find("size_request_ended:0.0 size_request_ended:0.1"),
               std::string::npos)
-        << "to both daemons: " << mpiexec.sent_text(before);
+        << "to both proxies: " << mpiexec.sent_text(before);
 }
 
 TEST_F(StepSizeRequestTest, another_one_replaces_it)

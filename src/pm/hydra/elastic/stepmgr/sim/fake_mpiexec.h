@@ -225,7 +225,7 @@ class FakeMpiexec {
     {
         self(context).aborts.push_back(reason);
     }
-    static void send(void *context, const step_agent *to, int n, step_command command,
+    static void send(void *context, const step_proxy *to, int n, step_command command,
                      uint32_t epoch, const void *payload, size_t bytes)
     {
         for (int i = 0; i < n; i++)

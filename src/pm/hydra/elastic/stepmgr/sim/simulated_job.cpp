@@ -110,25 +110,25 @@ void SimulatedJob::choose_options()
 void SimulatedJob::start_group(int group, uint32_t epoch, uint32_t first_uid, int count,
                                const std::vector<std::string> &hosts)
 {
-    std::map<std::string, int> proxies;
+    std::map<std::string, int> numbers;     /* of proxies, by host */
     for (int rank = 0; rank < count; rank++) {
         auto actor = std::make_unique<Actor>();
         actor->group = group;
         actor->rank = static_cast<uint32_t>(rank);
         actor->uid = first_uid + static_cast<uint32_t>(rank);
         actor->host = hosts[static_cast<size_t>(rank) % hosts.size()];
-        int proxy =
-            proxies.try_emplace(actor->host, static_cast<int>(proxies.size())).first->second;
-        actor->agent = {group, proxy};
+        int number =
+            numbers.try_emplace(actor->host, static_cast<int>(numbers.size())).first->second;
+        actor->proxy_id = {group, number};
         actor->joining = epoch > 0;
         actor->epoch = 0;
         actor->work_left = work_;
         actor->compute_us = between(1, 1000);
-        auto &daemon = daemons_[actor->agent];
-        if (!daemon)
-            daemon = std::make_unique<Daemon>();
-        daemon->agent = actor->agent;
-        daemon->actors.push_back(actor.get());
+        auto &proxy = proxies_[actor->proxy_id];
+        if (!proxy)
+            proxy = std::make_unique<Proxy>();
+        proxy->id = actor->proxy_id;
+        proxy->actors.push_back(actor.get());
         if (group == 0)
             worlds_[0].push_back(actor->uid);
         actors_[actor->uid] = std::move(actor);
@@ -160,7 +160,7 @@ void SimulatedJob::plan_accident()
             between(0, static_cast<int64_t>(living.size()) - 1))];
         outcome_.accidents++;
         if (chance(0.2))
-            lose_daemon(daemon(victim.agent));
+            lose_proxy(proxy(victim.proxy_id));
         else
             end(victim, chance(0.7) ? STATUS_KILLED : STATUS_EXIT_3);
     });
@@ -173,7 +173,7 @@ JobOutcome SimulatedJob::run()
     start_group(0, 0, 0, launch_size_, host_names_);
     std::vector<step_process> processes;
     for (auto &[uid, actor] : actors_)
-        processes.push_back({actor->agent.proxy, actor->host.c_str()});
+        processes.push_back({actor->proxy_id.number, actor->host.c_str()});
     stepmgr_group(core_, 0, 0, launch_size_, processes.data());
     for (auto &[uid, actor] : actors_)
         after(delay_us(), [this, a = actor.get()] { initialise(*a); });
@@ -246,7 +246,7 @@ int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* progra
         std::vector<step_process> processes;
         for (int i = 0; i < count; i++) {
             const Actor &actor = *job.actors_.at(first_uid + static_cast<uint32_t>(i));
-            processes.push_back({actor.agent.proxy, actor.host.c_str()});
+            processes.push_back({actor.proxy_id.number, actor.host.c_str()});
         }
         bool killed = job.groups_killed_.contains(group) || job.killing_;
         stepmgr_group(job.core_, job.now_ms(), group, count, processes.data());
@@ -283,7 +283,7 @@ void SimulatedJob::abort_step(void *context, const char *reason)
     job.after(job.delay_us(), [&job] { job.kill_everybody(); });
 }
 
-void SimulatedJob::send(void *context, const step_agent *to, int n, step_command command,
+void SimulatedJob::send(void *context, const step_proxy *to, int n, step_command command,
                         uint32_t epoch, const void *payload, size_t bytes)
 {
     for (int i = 0; i < n; i++)
@@ -291,18 +291,18 @@ void SimulatedJob::send(void *context, const step_agent *to, int n, step_command
                               {static_cast<const char *>(payload), bytes});
 }
 
-void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t epoch,
+void SimulatedJob::send_to(const ProxyId &proxy_id, step_command command, uint32_t epoch,
                            const std::string &payload)
 {
-    note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
-         std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
-    if (disconnected_.contains(agent) || !daemons_.contains(agent))
-        return broken("message to a daemon that has disconnected");
-    if (groups_killed_.contains(agent.group))
+    note("send " + std::to_string(command) + " to " + std::to_string(proxy_id.group) + "." +
+         std::to_string(proxy_id.number) + " epoch " + std::to_string(epoch));
+    if (disconnected_.contains(proxy_id) || !proxies_.contains(proxy_id))
+        return broken("message to a proxy that has disconnected");
+    if (groups_killed_.contains(proxy_id.group))
         broken("message to a group that was removed");
     if (command == STEP_TARGET)
         target_epoch_ = epoch;
-    Daemon &to = daemon(agent);
+    Proxy &to = proxy(proxy_id);
     to.last_down_us = std::max(to.last_down_us, now_us_ + delay_us());
     at(to.last_down_us, [this, &to, command, epoch, request = open_request_, payload] {
         receive(to, command, epoch, request, payload);

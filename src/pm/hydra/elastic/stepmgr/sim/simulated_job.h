@@ -66,7 +66,7 @@ class SimulatedJob {
         bool modify = false;
     };
     struct Actor;               /* an MPI process */
-    struct Daemon;
+    struct Proxy;
     struct Window {             /* of one request, as its participants see it */
         std::set<uint32_t> arrived;
         uint64_t notified_at = 0;
@@ -102,21 +102,22 @@ class SimulatedJob {
                      const std::vector<std::string> &hosts);
 
     /* proxies (simulated_job.cpp, second part) */
-    Daemon &daemon(const Agent &agent) { return *daemons_.at(agent); }
-    void to_core(const Agent &agent, std::function<void()> deliver);
-    void report(const Agent &agent, step_report kind, uint32_t epoch, const std::string &payload);
-    void send_to(const Agent &agent, step_command command, uint32_t epoch,
+    Proxy &proxy(const ProxyId &proxy_id) { return *proxies_.at(proxy_id); }
+    void to_core(const ProxyId &proxy_id, std::function<void()> deliver);
+    void report(const ProxyId &proxy_id, step_report kind, uint32_t epoch,
+                const std::string &payload);
+    void send_to(const ProxyId &proxy_id, step_command command, uint32_t epoch,
                  const std::string &payload);
-    void receive(Daemon &daemon, step_command command, uint32_t epoch, uint64_t request,
+    void receive(Proxy &proxy, step_command command, uint32_t epoch, uint64_t request,
                  const std::string &payload);
-    void store_plan(Daemon &daemon, uint64_t request, const std::string &payload);
-    void prepare(Daemon &daemon, Actor &actor);
-    void freeze(Daemon &daemon, uint32_t epoch, uint64_t margin);
-    void count(Daemon &daemon, uint32_t epoch);
-    void wake(Daemon &daemon);
-    void check_daemon_over(Daemon &daemon);
-    void lose_daemon(Daemon &daemon);
-    void size_request_ended(Daemon &daemon, const std::string &payload);
+    void store_plan(Proxy &proxy, uint64_t request, const std::string &payload);
+    void prepare(Proxy &proxy, Actor &actor);
+    void freeze(Proxy &proxy, uint32_t epoch, uint64_t margin);
+    void count(Proxy &proxy, uint32_t epoch);
+    void wake(Proxy &proxy);
+    void check_proxy_over(Proxy &proxy);
+    void lose_proxy(Proxy &proxy);
+    void size_request_ended(Proxy &proxy, const std::string &payload);
 
     /* processes */
     void initialise(Actor &actor);
@@ -152,7 +153,7 @@ class SimulatedJob {
                       int *group, char *error, size_t error_bytes);
     static void kill_group(void *context, int group);
     static void abort_step(void *context, const char *reason);
-    static void send(void *context, const step_agent *to, int n, step_command command,
+    static void send(void *context, const step_proxy *to, int n, step_command command,
                      uint32_t epoch, const void *payload, size_t bytes);
     static void reply(void *context, int client, const char *line);
     static void log(void *context, const char *line);
@@ -188,12 +189,12 @@ class SimulatedJob {
     std::vector<std::string> host_names_;
 
     stepmgr *core_ = nullptr;
-    std::map<Agent, std::unique_ptr<Daemon>> daemons_;
+    std::map<ProxyId, std::unique_ptr<Proxy>> proxies_;
     std::map<uint32_t, std::unique_ptr<Actor>> actors_; /* by uid */
     std::map<uint64_t, Window> windows_;        /* by request */
     std::map<uint32_t, std::set<uint32_t>> finalised_;  /* by epoch, uids */
     std::map<uint32_t, std::vector<uint32_t>> worlds_;  /* by epoch, uids, as the members see it */
-    std::set<Agent> disconnected_;      /* what the step manager has been notified */
+    std::set<ProxyId> disconnected_;      /* what the step manager has been notified */
     std::set<int> groups_killed_;
     std::map<int, uint32_t> group_request_;     /* expansion to request */
     int next_group_ = 1;

@@ -14,7 +14,7 @@ inline constexpr uint32_t STATUS_KILLED = 9, STATUS_EXIT_3 = 3 << 8;
 struct SimulatedJob::Actor {
     int group = 0;
     uint32_t rank = 0, uid = 0;
-    Agent agent;
+    ProxyId proxy_id;
     std::string host;
     bool alive = true;
     bool joining = false;       /* until its first commit */
@@ -31,8 +31,8 @@ struct SimulatedJob::Actor {
     int64_t last_write_us = 0;
 };
 
-struct SimulatedJob::Daemon {
-    Agent agent;
+struct SimulatedJob::Proxy {
+    ProxyId proxy_id;
     std::vector<Actor *> actors;
     bool disconnected = false, over = false, busy = false;
     std::vector<std::function<void()>> held;

@@ -11,35 +11,35 @@ namespace elastic {
 
 /* ---- proxies --------------------------------------------------------------------------------- */
 
-void SimulatedJob::to_core(const Agent &agent, std::function<void()> deliver)
+void SimulatedJob::to_core(const ProxyId &proxy_id, std::function<void()> deliver)
 {
-    Daemon &from = daemon(agent);
+    Proxy &from = proxy(proxy_id);
     from.last_up_us = std::max(from.last_up_us, now_us_ + delay_us());
-    at(from.last_up_us, [this, agent, deliver] {
-        if (!disconnected_.contains(agent))
+    at(from.last_up_us, [this, proxy_id, deliver] {
+        if (!disconnected_.contains(proxy_id))
             deliver();
     });
 }
 
-void SimulatedJob::report(const Agent &agent, step_report kind, uint32_t epoch,
+void SimulatedJob::report(const ProxyId &proxy_id, step_report kind, uint32_t epoch,
                           const std::string &payload)
 {
-    to_core(agent, [this, agent, kind, epoch, payload] {
-        note("report " + std::to_string(kind) + " of " + std::to_string(agent.group) + "." +
-             std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
-        stepmgr_report(core_, now_ms(), agent.group, agent.proxy, kind, epoch, payload.data(),
-                       payload.size());
+    to_core(proxy_id, [this, proxy_id, kind, epoch, payload] {
+        note("report " + std::to_string(kind) + " of " + std::to_string(proxy_id.group) + "." +
+             std::to_string(proxy_id.number) + " epoch " + std::to_string(epoch));
+        stepmgr_report(core_, now_ms(), proxy_id.group, proxy_id.number, kind, epoch,
+                       payload.data(), payload.size());
     });
 }
 
-void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
+void SimulatedJob::receive(Proxy &proxy, step_command command, uint32_t epoch,
                            uint64_t request, const std::string &payload)
 {
-    if (daemon.disconnected || daemon.over)
+    if (proxy.disconnected || proxy.over)
         return;
-    if (daemon.busy) {          /* with a freeze; commands keep their order */
-        daemon.held.push_back([=, this, &daemon] {
-            receive(daemon, command, epoch, request, payload);
+    if (proxy.busy) {          /* with a freeze; commands keep their order */
+        proxy.held.push_back([=, this, &proxy] {
+            receive(proxy, command, epoch, request, payload);
         });
         return;
     }
@@ -48,25 +48,25 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         std::memcpy(&number, payload.data(), sizeof number);
     switch (command) {
         case STEP_PLAN:
-            return store_plan(daemon, request, payload);
+            return store_plan(proxy, request, payload);
         case STEP_FREEZE:
-            return freeze(daemon, epoch, number);
+            return freeze(proxy, epoch, number);
         case STEP_TARGET:
-            daemon.limit = number;
-            daemon.agreed = epoch;
-            return wake(daemon);
+            proxy.limit = number;
+            proxy.agreed = epoch;
+            return wake(proxy);
         case STEP_THAW:
-            daemon.limit = PMI_ADAPT_GATE_OPEN;
-            daemon.plan_epoch = 0;
-            return wake(daemon);
+            proxy.limit = PMI_ADAPT_GATE_OPEN;
+            proxy.plan_epoch = 0;
+            return wake(proxy);
         case STEP_RELEASE:
-            daemon.limit = daemon.gate = PMI_ADAPT_GATE_OPEN;
-            daemon.epoch = daemon.released = epoch;
-            daemon.plan_epoch = 0;
-            daemon.committed = 0;
-            return wake(daemon);
+            proxy.limit = proxy.gate = PMI_ADAPT_GATE_OPEN;
+            proxy.epoch = proxy.released = epoch;
+            proxy.plan_epoch = 0;
+            proxy.committed = 0;
+            return wake(proxy);
         case STEP_COUNTS:
-            return count(daemon, epoch);
+            return count(proxy, epoch);
         case STEP_PERFORMANCE:
         case STEP_SETS:
         case STEP_SET_ANSWER:
@@ -83,11 +83,11 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_SET_SHARED:
             return;             /* nobody queries */
         case STEP_SIZE_REQUEST_ENDED:
-            return size_request_ended(daemon, payload);
+            return size_request_ended(proxy, payload);
     }
 }
 
-void SimulatedJob::store_plan(Daemon &daemon, uint64_t request, const std::string &payload)
+void SimulatedJob::store_plan(Proxy &proxy, uint64_t request, const std::string &payload)
 {
     pmi_adapt_plan header;
     if (payload.size() < sizeof header)
@@ -104,36 +104,36 @@ void SimulatedJob::store_plan(Daemon &daemon, uint64_t request, const std::strin
         if (bc != "addr" + std::to_string(member.uid))
             broken("plan has a wrong address for process " + std::to_string(member.uid));
     }
-    daemon.plan = plan;
-    daemon.plan_epoch = header.epoch;
-    daemon.gate = PMI_ADAPT_GATE_SHUT;
-    daemon.participants = 0;
-    for (const Actor *actor : daemon.actors)
-        daemon.participants += static_cast<size_t>(
+    proxy.plan = plan;
+    proxy.plan_epoch = header.epoch;
+    proxy.gate = PMI_ADAPT_GATE_SHUT;
+    proxy.participants = 0;
+    for (const Actor *actor : proxy.actors)
+        proxy.participants += static_cast<size_t>(
             std::count(plan.uids.begin(), plan.uids.end(), actor->uid));
-    for (Actor *actor : daemon.actors) {
+    for (Actor *actor : proxy.actors) {
         if (actor->alive && actor->phase == PMI_ADAPT_PHASE_JOINING)
-            after(delay_us(), [this, &daemon, actor] { prepare(daemon, *actor); });
+            after(delay_us(), [this, &proxy, actor] { prepare(proxy, *actor); });
     }
 }
 
-void SimulatedJob::prepare(Daemon &daemon, Actor &actor)
+void SimulatedJob::prepare(Proxy &proxy, Actor &actor)
 {
     if (!actor.alive)
         return;
     actor.prepared = true;
-    bool all = std::all_of(daemon.actors.begin(), daemon.actors.end(),
+    bool all = std::all_of(proxy.actors.begin(), proxy.actors.end(),
                            [](const Actor *other) { return other->prepared; });
     if (all)
         for (step_report what : {REPORT_PREPARED, REPORT_GREETED})
-            report(daemon.agent, what, daemon.plan.epoch, "");
+            report(proxy.id, what, proxy.plan.epoch, "");
     enter_window(actor);
 }
 
 /* One that was there before, in its first probe that finds the plan. */
 void SimulatedJob::lookahead(Actor &actor)
 {
-    Daemon &board = daemon(actor.agent);
+    Proxy &board = proxy(actor.proxy_id);
     if (board.plan_epoch != actor.epoch + 1 || actor.prepared_for == board.plan.request)
         return;
     actor.prepared_for = board.plan.request;
@@ -146,79 +146,80 @@ void SimulatedJob::lookahead(Actor &actor)
                    std::to_string(board.plan.uids[i]) + " before that knows its address");
     }
     if (prepared == board.participants)
-        report(board.agent, REPORT_PREPARED, board.plan_epoch, "");
+        report(board.proxy_id, REPORT_PREPARED, board.plan_epoch, "");
 }
 
 /* Shutting the limit and reading the counts are two moments. */
-void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
+void SimulatedJob::freeze(Proxy &proxy, uint32_t epoch, uint64_t margin)
 {
-    daemon.limit = daemon.gate = PMI_ADAPT_GATE_SHUT;
-    daemon.busy = true;
-    after(between(0, 20), [this, &daemon, epoch, margin] {
-        if (daemon.disconnected)
+    proxy.limit = proxy.gate = PMI_ADAPT_GATE_SHUT;
+    proxy.busy = true;
+    after(between(0, 20), [this, &proxy, epoch, margin] {
+        if (proxy.disconnected)
             return;
         uint64_t highest = 0;
-        for (const Actor *actor : daemon.actors)
+        for (const Actor *actor : proxy.actors)
             highest = std::max(highest, actor->count);
-        daemon.limit = highest + (margin ? margin : static_cast<uint64_t>(between(1, 8)));
-        wake(daemon);
-        report(daemon.agent, REPORT_FROZEN, epoch, write_number(daemon.limit));
-        daemon.busy = false;
-        auto held = std::exchange(daemon.held, {});
+        proxy.limit = highest + (margin ? margin : static_cast<uint64_t>(between(1, 8)));
+        wake(proxy);
+        report(proxy.id, REPORT_FROZEN, epoch, write_number(proxy.limit));
+        proxy.busy = false;
+        auto held = std::exchange(proxy.held, {});
         for (auto &command : held)
             command();
     });
 }
 
-void SimulatedJob::count(Daemon &daemon, uint32_t epoch)
+void SimulatedJob::count(Proxy &proxy, uint32_t epoch)
 {
     std::vector<CountReport> counts;
-    for (const Actor *actor : daemon.actors)
+    for (const Actor *actor : proxy.actors)
         counts.push_back({actor->rank, actor->phase, actor->count, 0});
-    report(daemon.agent, REPORT_COUNTS, epoch, write_counts(counts));
+    report(proxy.id, REPORT_COUNTS, epoch, write_counts(counts));
 }
 
-void SimulatedJob::wake(Daemon &daemon)
+void SimulatedJob::wake(Proxy &proxy)
 {
-    for (Actor *actor : daemon.actors) {
+    for (Actor *actor : proxy.actors) {
         if (actor->alive && actor->phase == PMI_ADAPT_PHASE_WAITING)
             after(between(0, 50), [this, actor] {
                 if (actor->alive && actor->phase == PMI_ADAPT_PHASE_WAITING)
                     check_closer(*actor);
             });
-        if (actor->alive && actor->leaves && daemon.released >= actor->epoch)
+        if (actor->alive && actor->leaves && proxy.released >= actor->epoch)
             leave(*actor);
     }
 }
 
-void SimulatedJob::check_daemon_over(Daemon &daemon)
+void SimulatedJob::check_proxy_over(Proxy &proxy)
 {
-    bool all = std::none_of(daemon.actors.begin(), daemon.actors.end(),
+    bool all = std::none_of(proxy.actors.begin(), proxy.actors.end(),
                             [](const Actor *actor) { return actor->alive; });
-    if (!all || daemon.over || daemon.disconnected)
+    if (!all || proxy.over || proxy.disconnected)
         return;
-    daemon.over = true;
-    to_core(daemon.agent, [this, agent = daemon.agent] {
-        note("daemon " + std::to_string(agent.group) + "." + std::to_string(agent.proxy) + " ends");
-        disconnected_.insert(agent);
-        stepmgr_proxy_disconnected(core_, now_ms(), agent.group, agent.proxy);
+    proxy.over = true;
+    to_core(proxy.id, [this, proxy_id = proxy.id] {
+        note("proxy " + std::to_string(proxy_id.group) + "." + std::to_string(proxy_id.number) +
+             " ends");
+        disconnected_.insert(proxy_id);
+        stepmgr_proxy_disconnected(core_, now_ms(), proxy_id.group, proxy_id.number);
     });
 }
 
 /* Its host has failed: no reports, only the broken connection. */
-void SimulatedJob::lose_daemon(Daemon &daemon)
+void SimulatedJob::lose_proxy(Proxy &proxy)
 {
-    if (daemon.disconnected || daemon.over)
+    if (proxy.disconnected || proxy.over)
         return;
-    note("daemon " + std::to_string(daemon.agent.group) + "." +
-         std::to_string(daemon.agent.proxy) + " has disconnected");
-    daemon.disconnected = true;
-    for (Actor *actor : daemon.actors)
+    note("proxy " + std::to_string(proxy.id.group) + "." +
+         std::to_string(proxy.id.number) + " has disconnected");
+    proxy.disconnected = true;
+    for (Actor *actor : proxy.actors)
         actor->alive = false;
-    after(delay_us(), [this, agent = daemon.agent] {
-        bool ours = stepmgr_owns_failure(core_, agent.group) == 0;
-        disconnected_.insert(agent);
-        stepmgr_proxy_disconnected(core_, now_ms(), agent.group, agent.proxy);
+    after(delay_us(), [this, proxy_id = proxy.id] {
+        bool ours = stepmgr_owns_failure(core_, proxy_id.group) == 0;
+        disconnected_.insert(proxy_id);
+        stepmgr_proxy_disconnected(core_, now_ms(), proxy_id.group, proxy_id.number);
         if (ours)
             after(delay_us(), [this] { kill_everybody(); });
     });
@@ -231,7 +232,7 @@ void SimulatedJob::initialise(Actor &actor)
     if (!actor.alive)
         return;
     std::string bc = "addr" + std::to_string(actor.uid);
-    report(actor.agent, REPORT_INIT, 0,
+    report(actor.proxy_id, REPORT_INIT, 0,
            write_init({actor.rank, modify_groups_.contains(actor.group) ? REPORT_MODE_MODIFY
                                    : rigid_                             ? REPORT_MODE_RIGID
                                                                         : REPORT_MODE_ADAPTIVE,
@@ -244,7 +245,7 @@ void SimulatedJob::initialise(Actor &actor)
         if (!actor.alive)
             return;
         actor.phase = PMI_ADAPT_PHASE_JOINING;
-        report(actor.agent, REPORT_READY, group_request_.at(actor.group),
+        report(actor.proxy_id, REPORT_READY, group_request_.at(actor.group),
                write_ready({actor.rank, {}}));
     });
 }
@@ -275,7 +276,7 @@ void SimulatedJob::probe(Actor &actor)
 /* The gate, and some time later the limit, in the order of pmi_adapt.h. */
 void SimulatedJob::lookup(Actor &actor)
 {
-    if (actor.count < daemon(actor.agent).gate || rigid_) {
+    if (actor.count < proxy(actor.proxy_id).gate || rigid_) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
         return compute(actor);
     }
@@ -287,7 +288,7 @@ void SimulatedJob::lookup(Actor &actor)
 
 void SimulatedJob::check_closer(Actor &actor)
 {
-    const Daemon &board = daemon(actor.agent);
+    const Proxy &board = proxy(actor.proxy_id);
     bool is_false = actor.count < board.limit || board.epoch < actor.epoch;
     if (is_false || board.agreed != actor.epoch + 1)
         lookahead(actor);
@@ -306,7 +307,7 @@ void SimulatedJob::notified(Actor &actor)
     uint32_t epoch = actor.epoch + 1;
     note("process " + std::to_string(actor.uid) + " gets TRUE at " +
          std::to_string(actor.count));
-    const Plan &plan = daemon(actor.agent).plan;
+    const Plan &plan = proxy(actor.proxy_id).plan;
     Window &window = windows_[plan.request];
     for (uint32_t i = plan.pre; i < plan.uids.size(); i++) {
         if (!actors_.at(plan.uids[i])->prepared)
@@ -330,7 +331,7 @@ void SimulatedJob::enter_window(Actor &actor)
     if (!actor.alive)
         return;
     actor.phase = PMI_ADAPT_PHASE_WINDOW;
-    const Plan plan = daemon(actor.agent).plan;
+    const Plan plan = proxy(actor.proxy_id).plan;
     after(delay_us(), [this, &actor, plan] { arrive_at_commit(actor, plan); });
 }
 
@@ -355,7 +356,7 @@ void SimulatedJob::arrive_at_commit(Actor &actor, const Plan &plan)
 
 void SimulatedJob::commit(Actor &actor, const Plan &plan)
 {
-    Daemon &board = daemon(actor.agent);
+    Proxy &board = proxy(actor.proxy_id);
     std::vector<uint32_t> world;
     for (size_t i = 0; i < plan.uids.size(); i++) {
         bool leaves = (plan.flags[i] & PMI_ADAPT_MEMBER_LEAVING) != 0;
@@ -372,7 +373,7 @@ void SimulatedJob::commit(Actor &actor, const Plan &plan)
     actor.work_left = windows_[plan.request].work_left;
     actor.phase = PMI_ADAPT_PHASE_RUNNING;
     if (++board.committed == board.participants)
-        report(actor.agent, REPORT_COMMITTED, plan.epoch, "");
+        report(actor.proxy_id, REPORT_COMMITTED, plan.epoch, "");
     if (!actor.leaves)
         compute(actor);
     else if (board.released >= actor.epoch)
@@ -411,14 +412,14 @@ void SimulatedJob::end(Actor &actor, uint32_t wait_status)
 {
     note("process " + std::to_string(actor.uid) + " " + describe_wait_status(wait_status));
     actor.alive = false;
-    report(actor.agent, REPORT_EXITED, 0, write_exited({actor.rank, wait_status}));
+    report(actor.proxy_id, REPORT_EXITED, 0, write_exited({actor.rank, wait_status}));
     bool accident = wait_status != 0 && !killing_;
     if (accident) /* what Hydra does about it, unless it is the step manager's business */
-        to_core(actor.agent, [this, group = actor.group] {
+        to_core(actor.proxy_id, [this, group = actor.group] {
             if (stepmgr_owns_failure(core_, group) == 0)
                 after(delay_us(), [this] { kill_everybody(); });
         });
-    check_daemon_over(daemon(actor.agent));
+    check_proxy_over(proxy(actor.proxy_id));
 }
 
 void SimulatedJob::kill_everybody()

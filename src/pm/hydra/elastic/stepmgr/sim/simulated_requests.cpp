@@ -46,7 +46,7 @@ void SimulatedJob::make_size_request(Actor &actor)
         size_request.until_ms = static_cast<uint64_t>(1700000000000 + now_ms() + between(1, 60));
     own_size_requests_[actor.uid].insert(actor.size_requests);
     note("process " + std::to_string(actor.uid) + " requests " + std::to_string(size));
-    report(actor.agent, REPORT_SIZE_REQUEST, 0, write_size_request(size_request));
+    report(actor.proxy_id, REPORT_SIZE_REQUEST, 0, write_size_request(size_request));
     if (!chance(0.3))
         return;
     for (auto &[uid, other] : actors_) {        /* of all processes */
@@ -57,19 +57,19 @@ void SimulatedJob::make_size_request(Actor &actor)
         same.rank = other->rank;
         same.number = ++other->size_requests;
         own_size_requests_[uid].insert(other->size_requests);
-        report(other->agent, REPORT_SIZE_REQUEST, 0, write_size_request(same));
+        report(other->proxy_id, REPORT_SIZE_REQUEST, 0, write_size_request(same));
     }
 }
 
 void SimulatedJob::withdraw_size_request(Actor &actor)
 {
     if (actor.size_requests > 0)
-        report(actor.agent, REPORT_SIZE_REQUEST_WITHDRAWN, 0,
+        report(actor.proxy_id, REPORT_SIZE_REQUEST_WITHDRAWN, 0,
                write_size_request_withdrawn(
                    {actor.rank, static_cast<uint32_t>(between(1, actor.size_requests))}));
 }
 
-void SimulatedJob::size_request_ended(Daemon &daemon, const std::string &payload)
+void SimulatedJob::size_request_ended(Proxy &proxy, const std::string &payload)
 {
     request_ended head;
     if (payload.size() < sizeof head)
@@ -79,7 +79,7 @@ void SimulatedJob::size_request_ended(Daemon &daemon, const std::string &payload
         request_holder holder;
         std::memcpy(&holder, payload.data() + sizeof head + k * sizeof holder, sizeof holder);
         const Actor &actor = *actors_.at(holder.uid);
-        if (actor.agent == daemon.agent && own_size_requests_[holder.uid].erase(holder.number) == 0)
+        if (actor.proxy_id == proxy.id && own_size_requests_[holder.uid].erase(holder.number) == 0)
             broken("request " + std::to_string(holder.number) + " of process " +
                    std::to_string(holder.uid) + " ends twice, or was never made");
         if (holder.uid == modify_.uid && holder.number == modify_.number &&
@@ -96,9 +96,9 @@ void SimulatedJob::call_modify(Actor &actor)
     actor.modified = true;
     actor.phase = PMI_ADAPT_PHASE_RUNNING;
     if (rigid_)
-        report(actor.agent, REPORT_INIT, 0,
+        report(actor.proxy_id, REPORT_INIT, 0,
                write_init({actor.rank, REPORT_MODE_MODIFY, 0, "addr" + std::to_string(actor.uid)}));
-    modify_.again = modify_.again || daemon(actor.agent).agreed == actor.epoch + 1;
+    modify_.again = modify_.again || proxy(actor.proxy_id).agreed == actor.epoch + 1;
     modify_.arrived.insert(actor.uid);
     const std::vector<uint32_t> world = worlds_.at(actor.epoch);
     if (modify_.arrived.size() < world.size())
@@ -122,7 +122,7 @@ void SimulatedJob::request_modify(Actor &actor)
     modify_.number = ++actor.size_requests;
     own_size_requests_[actor.uid].insert(modify_.number);
     note("process " + std::to_string(actor.uid) + " requests " + std::to_string(wanted));
-    report(actor.agent, REPORT_SIZE_REQUEST, 0,
+    report(actor.proxy_id, REPORT_SIZE_REQUEST, 0,
            write_size_request({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
 }
 
@@ -131,7 +131,7 @@ void SimulatedJob::await_modify(Actor &actor)
 {
     if (!actor.alive)
         return;
-    Daemon &board = daemon(actor.agent);
+    Proxy &board = proxy(actor.proxy_id);
     bool is_there = board.plan_epoch == actor.epoch + 1 && board.plan.modify;
     if (is_there)
         lookahead(actor);

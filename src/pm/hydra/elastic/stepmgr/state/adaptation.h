@@ -59,12 +59,12 @@ struct Adaptation {
     int group = -1;             /* of the joining processes, -1: none (yet) */
     uint32_t first_uid = 0;
     int unready = 0;            /* joining processes that do not wait in begin yet */
-    std::set<Agent> pre_agents; /* hold pre-existing processes */
-    std::set<Agent> agents;     /* and those of joining ones */
-    std::set<Agent> prepare_pending, freeze_pending, commit_pending, counts_pending;
-    std::set<Agent> greeted;    /* of those that hold joining processes */
+    std::set<ProxyId> pre_proxies; /* hold pre-existing processes */
+    std::set<ProxyId> proxy_ids;     /* and those of joining ones */
+    std::set<ProxyId> prepare_pending, freeze_pending, commit_pending, counts_pending;
+    std::set<ProxyId> greeted;    /* of those that hold joining processes */
     /* for these to be greeted, and the others to prepare, until freeze_at_ms */
-    std::set<Agent> prepare_hoped;
+    std::set<ProxyId> prepare_hoped;
     std::string plan;           /* until it has been sent to all */
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */

@@ -66,13 +66,13 @@ void StepState::unexpected(const std::string &what)
         log("unexpected", {{"what", what}, {"count", unexpected_count}});
 }
 
-void StepState::post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch,
+void StepState::post(const std::set<ProxyId> &proxy_ids, step_command command, uint32_t about_epoch,
                      std::string_view payload)
 {
-    std::vector<step_agent> to;
-    for (const Agent &agent : agents) {
-        if (!world.disconnected(agent) || separate_groups.contains(agent.group))
-            to.push_back({agent.group, agent.proxy});
+    std::vector<step_proxy> to;
+    for (const ProxyId &proxy_id : proxy_ids) {
+        if (!world.disconnected(proxy_id) || separate_groups.contains(proxy_id.group))
+            to.push_back({proxy_id.group, proxy_id.number});
     }
     if (!to.empty())
         effects.send(effects.context, to.data(), static_cast<int>(to.size()), command, about_epoch,

@@ -62,7 +62,7 @@ struct StepState {
     /* groups outside of the world: process requests, relay proxies */
     std::set<int> separate_groups;
     std::map<std::string, int> spawned; /* by host: processes of MPI_Comm_spawn that run */
-    std::map<uint32_t, Agent> callers;  /* by uid: processes that have called and not ended */
+    std::map<uint32_t, ProxyId> callers;  /* by uid: processes that have called and not ended */
 
     uint64_t unix_now_ms() const { return static_cast<uint64_t>(unix_ms_at_zero + now_ms); }
     bool adapts() const { return mode == InitMode::ADAPTIVE || mode == InitMode::SETS; }
@@ -76,7 +76,7 @@ struct StepState {
     /* An event of the adaptation under way, or of the step if there is none. */
     void log(const char *event, Json fields);
     /* Sends to those of the proxies that are connected. */
-    void post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch,
+    void post(const std::set<ProxyId> &proxy_ids, step_command command, uint32_t about_epoch,
               std::string_view payload);
     /* Something that does not fit the state of the step: it changes nothing, and is counted and
      * logged. */

@@ -114,7 +114,7 @@ class Server {
         });
         return 0;
     }
-    static void send(void *context, const step_agent *to, int n, step_command command,
+    static void send(void *context, const step_proxy *to, int n, step_command command,
                      uint32_t epoch, const void *, size_t)
     {
         for (int i = 0; i < n; i++)

@@ -109,14 +109,14 @@ void Step::launch_started(std::span<const step_process> processes)
     psets_.log_changes();
 }
 
-void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
+void Step::report(int64_t now_ms, const ProxyId &proxy_id, step_report report, uint32_t epoch,
                   Bytes payload)
 {
     state_.now_ms = now_ms;
     auto process_of = [&](uint32_t rank) -> Process * {
         Process *process =
-            rank > INT32_MAX ? nullptr : state_.world.find(agent.group, static_cast<int>(rank));
-        return process && process->proxy == agent.proxy ? process : nullptr;
+            rank > INT32_MAX ? nullptr : state_.world.find(proxy_id.group, static_cast<int>(rank));
+        return process && process->proxy == proxy_id.number ? process : nullptr;
     };
     bool understood = false;
     switch (report) {
@@ -133,32 +133,32 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, resize_.on_unable(*process_of(unable->rank), epoch, unable->why);
             break;
         case REPORT_PREPARED:
-            if (payload.empty() && state_.world.known(agent))
-                understood = true, resize_.on_prepared(agent, epoch);
+            if (payload.empty() && state_.world.known(proxy_id))
+                understood = true, resize_.on_prepared(proxy_id, epoch);
             break;
         case REPORT_GREETED:
-            if (payload.empty() && state_.world.known(agent))
-                understood = true, resize_.on_greeted(agent, epoch);
+            if (payload.empty() && state_.world.known(proxy_id))
+                understood = true, resize_.on_greeted(proxy_id, epoch);
             break;
         case REPORT_FROZEN:
-            if (auto frozen = parse_frozen(payload); frozen && state_.world.known(agent))
-                understood = true, resize_.on_frozen(agent, epoch, frozen->ceiling);
+            if (auto frozen = parse_frozen(payload); frozen && state_.world.known(proxy_id))
+                understood = true, resize_.on_frozen(proxy_id, epoch, frozen->ceiling);
             break;
         case REPORT_COMMITTED:
-            if (payload.empty() && state_.world.known(agent))
-                understood = true, resize_.on_committed(agent, epoch);
+            if (payload.empty() && state_.world.known(proxy_id))
+                understood = true, resize_.on_committed(proxy_id, epoch);
             break;
         case REPORT_COUNTS:
-            if (auto counts = parse_counts(payload); counts && state_.world.known(agent))
-                understood = true, stragglers_.on_counts(agent, epoch, counts->counts);
+            if (auto counts = parse_counts(payload); counts && state_.world.known(proxy_id))
+                understood = true, stragglers_.on_counts(proxy_id, epoch, counts->counts);
             break;
         case REPORT_PERFORMANCE:
             if (auto performance = parse_performance(payload);
-                performance && state_.world.known(agent))
-                understood = true, sampler_.on_performance(agent, epoch, *performance);
+                performance && state_.world.known(proxy_id))
+                understood = true, sampler_.on_performance(proxy_id, epoch, *performance);
             break;
         case REPORT_LOOPS:
-            if (auto loops = parse_loops(payload); loops && state_.world.known(agent))
+            if (auto loops = parse_loops(payload); loops && state_.world.known(proxy_id))
                 understood = true, sampler_.on_loops(epoch, *loops);
             break;
         case REPORT_EXITED:
@@ -187,32 +187,32 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             break;
         case REPORT_BCAST:
             if (auto count = parse_bcast(payload))
-                understood = true, psets_.on_bcast(agent, *count);
+                understood = true, psets_.on_bcast(proxy_id, *count);
             break;
         case REPORT_INVALIDATED:
             if (auto invalidated = parse_invalidated(payload);
-                invalidated && state_.world.known(agent))
-                understood = true, psets_.on_invalidated(agent, invalidated->number);
+                invalidated && state_.world.known(proxy_id))
+                understood = true, psets_.on_invalidated(proxy_id, invalidated->number);
             break;
         case REPORT_SYNCED:
-            if (auto synced = parse_synced(payload); synced && state_.world.known(agent))
-                understood = true, psets_.on_synced(agent, synced->number);
+            if (auto synced = parse_synced(payload); synced && state_.world.known(proxy_id))
+                understood = true, psets_.on_synced(proxy_id, synced->number);
             break;
         case REPORT_STARTED:
-            if (auto started = parse_started(payload); started && state_.world.known(agent))
-                understood = psets_.on_started(agent, *started);
+            if (auto started = parse_started(payload); started && state_.world.known(proxy_id))
+                understood = psets_.on_started(proxy_id, *started);
             break;
         case REPORT_SET_SHARED:
-            if (auto shared = parse_set_shared(payload); shared && state_.world.known(agent))
-                understood = psets_.on_shared(agent, *shared);
+            if (auto shared = parse_set_shared(payload); shared && state_.world.known(proxy_id))
+                understood = psets_.on_shared(proxy_id, *shared);
             break;
         case REPORT_COMES:
-            if (auto comes = parse_comes(payload); comes && state_.world.known(agent))
-                understood = psets_.on_comes(agent, *comes);
+            if (auto comes = parse_comes(payload); comes && state_.world.known(proxy_id))
+                understood = psets_.on_comes(proxy_id, *comes);
             break;
         case REPORT_TASK:
             if (auto task = parse_task_report(payload))
-                understood = tasks_.on_task(agent, *task);
+                understood = tasks_.on_task(proxy_id, *task);
             break;
         case REPORT_BROKE:
             if (auto broke = parse_broke(payload); broke && process_of(broke->rank))
@@ -225,34 +225,34 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 unreceived_.on_report(*process_of(unreceived->rank), epoch, *unreceived);
             break;
     }
-    if (!understood && !state_.is_apart(agent.group))
+    if (!understood && !state_.is_apart(proxy_id.group))
         state_.unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
-                   std::to_string(payload.size()) + " bytes from daemon " +
-                   std::to_string(agent.proxy) + " of group " + std::to_string(agent.group));
+                   std::to_string(payload.size()) + " bytes from proxy " +
+                   std::to_string(proxy_id.number) + " of group " + std::to_string(proxy_id.group));
     after_event();
 }
 
-void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
+void Step::proxy_disconnected(int64_t now_ms, const ProxyId &proxy_id)
 {
     state_.now_ms = now_ms;
-    bool unplaced =
-        state_.adaptation && state_.adaptation->group == agent.group && !state_.world.known(agent);
+    bool unplaced = state_.adaptation && state_.adaptation->group == proxy_id.group &&
+                    !state_.world.known(proxy_id);
     if (unplaced)
         resize_.raise(AdaptEvent::JOINING_FAILED,
-                      "the node daemon for the joining processes has ended");
-    else if (!state_.world.known(agent) && !state_.is_apart(agent.group))
-        state_.unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
-                   std::to_string(agent.group));
-    resize_.proxy_disconnected(agent);
-    ProcessSets::FreeCalls free_calls = psets_.proxy_disconnected(agent);
-    for (Process *process : state_.world.mark_disconnected(agent)) {
+                      "the proxy for the joining processes has ended");
+    else if (!state_.world.known(proxy_id) && !state_.is_apart(proxy_id.group))
+        state_.unexpected("end of unknown proxy " + std::to_string(proxy_id.number) + " of group " +
+                   std::to_string(proxy_id.group));
+    resize_.proxy_disconnected(proxy_id);
+    ProcessSets::FreeCalls free_calls = psets_.proxy_disconnected(proxy_id);
+    for (Process *process : state_.world.mark_disconnected(proxy_id)) {
         state_.world.mark_ended(*process);
-        process_over(*process, false, "has failed with its node daemon");
+        process_over(*process, false, "has failed with its proxy");
     }
-    psets_.continue_calls(agent, free_calls);
-    tasks_.tasks_without(agent);
-    stragglers_.proxy_disconnected(agent);
-    sampler_.proxy_disconnected(agent);
+    psets_.continue_calls(proxy_id, free_calls);
+    tasks_.tasks_without(proxy_id);
+    stragglers_.proxy_disconnected(proxy_id);
+    sampler_.proxy_disconnected(proxy_id);
     after_event();
 }
 

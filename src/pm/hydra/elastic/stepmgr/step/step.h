@@ -53,10 +53,10 @@ class Step final {
 
     void id(const std::string &step_id);
     void group(int64_t now_ms, int group, std::span<const step_process> processes);
-    void report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
+    void report(int64_t now_ms, const ProxyId &proxy_id, step_report report, uint32_t epoch,
                 Bytes payload);
     void proxy_up(int64_t now_ms, int group);
-    void proxy_disconnected(int64_t now_ms, const Agent &agent);
+    void proxy_disconnected(int64_t now_ms, const ProxyId &proxy_id);
     void time(int64_t now_ms);
     void terminate(int64_t now_ms, int signum);
     void spawned(int64_t now_ms, const std::map<std::string, int> &hosts);

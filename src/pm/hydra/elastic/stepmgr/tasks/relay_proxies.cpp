@@ -27,10 +27,11 @@ bool TaskManager::has_member_on(const std::string &host) const
     });
 }
 
-/* An relay proxy is no proxy of the world. */
+/* A relay proxy is no proxy of the world. */
 void TaskManager::send_order(const Slots::Order &order)
 {
-    state_.post({agent_of(order.agent)}, STEP_TASK, 0, write_task_head(order.head) + order.bytes);
+    state_.post({proxy_id_of(order.proxy_id)}, STEP_TASK, 0,
+                write_task_head(order.head) + order.bytes);
 }
 
 /* After the hosts of the world: those that mpiexec was given, and those where slots are held
@@ -66,7 +67,7 @@ void TaskManager::update_relay_proxies()
 {
     const Slots::HostCounts used = slots_.given();
     for (const auto &[host, slots] : used) {
-        bool tries = !unreachable_.contains(host) || slots_.awaits_daemon(host);
+        bool tries = !unreachable_.contains(host) || slots_.awaits_proxy(host);
         if (tries && !relay_proxies_.contains(host) && !has_member_on(host) && !state_.over)
             start_relay_proxy(host);
     }
@@ -118,7 +119,7 @@ void TaskManager::start_relay_proxy(const std::string &host)
         return;
     }
     unreachable_.insert(host);
-    slots_.daemon_failed(host, host + ": " + error);
+    slots_.proxy_failed(host, host + ": " + error);
 }
 
 void TaskManager::proxy_up(int group)
@@ -128,25 +129,25 @@ void TaskManager::proxy_up(int group)
             continue;
         post.is_up = true;
         unreachable_.erase(host);
-        slots_.daemon_came(host, number_of({group, 0}));
+        slots_.proxy_came(host, number_of({group, 0}));
     }
     update_slot_capacity();
     carry_out_tasks();
 }
 
 /* It may have been one. */
-void TaskManager::relay_proxy_failed(const Agent &agent)
+void TaskManager::relay_proxy_failed(const ProxyId &proxy_id)
 {
     auto failed = std::ranges::find_if(relay_proxies_, [&](const auto &entry) {
-        return entry.second.group == agent.group;
+        return entry.second.group == proxy_id.group;
     });
     if (failed == relay_proxies_.end())
         return;
     std::string host = failed->first;
-    end_relay_group(agent.group);
+    end_relay_group(proxy_id.group);
     relay_proxies_.erase(failed);
     unreachable_.insert(host);
-    slots_.daemon_failed(host, host + ": its node daemon could not be started, or has ended");
+    slots_.proxy_failed(host, host + ": its proxy could not be started, or has ended");
     update_slot_capacity();
 }
 

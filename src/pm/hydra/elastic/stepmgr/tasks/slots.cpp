@@ -132,7 +132,7 @@ std::string Slots::why_never(uint32_t uid, const AllocateSlots &call,
                std::to_string(PMI_TASKS_MAX);
     for (const std::string &host : call.hosts) {
         if (host != ANYWHERE && !next_slot_request_ && !find_host(host))
-            return host + " is no host of the job, or has no node daemon";
+            return host + " is no host of the job, or has no proxy";
     }
     if (hosts_.empty())
         return "the job has no host any more";

@@ -40,8 +40,8 @@ class Slots {
   public:
     struct Host {
         std::string name;
-        uint64_t agent = 0;     /* its proxy, whatever the number means */
-        bool has_daemon = true; /* else one is started there when a slot is given */
+        uint64_t proxy_id = 0;     /* its proxy, whatever the number means */
+        bool has_proxy = true; /* else one is started there when a slot is given */
     };
     struct Event {
         uint32_t uid = 0, number = 0;
@@ -50,14 +50,14 @@ class Slots {
         std::string text, info;
     };
     struct Order {
-        uint64_t agent = 0;
+        uint64_t proxy_id = 0;
         task_head head{};
         std::string bytes;
 
         bool operator==(const Order &other) const
         {
-            return agent == other.agent && std::memcmp(&head, &other.head, sizeof head) == 0 &&
-                   bytes == other.bytes;
+            return proxy_id == other.proxy_id &&
+                   std::memcmp(&head, &other.head, sizeof head) == 0 && bytes == other.bytes;
         }
     };
 
@@ -118,7 +118,7 @@ class Slots {
     /* These could not be started. */
     void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
     /* One of them is a process of this proxy, which reports when it has executed it. */
-    void runs_on(uint32_t uid, uint32_t number, uint64_t agent);
+    void runs_on(uint32_t uid, uint32_t number, uint64_t proxy_id);
     void cancel(uint32_t uid, uint32_t number);
     void release(uint32_t uid, uint32_t number);
     /* Whether it runs. */
@@ -126,16 +126,16 @@ class Slots {
     /* The process has ended, and so does all that it has requested. */
     void owner_ended(uint32_t uid);
     /* A proxy reports one of its processes.  Whether that can be. */
-    bool report(uint64_t agent, const TaskReport &report);
-    void agent_failed(uint64_t agent);
+    bool report(uint64_t proxy_id, const TaskReport &report);
+    void proxy_failed(uint64_t proxy_id);
 
     /* A host that had none: what was to start there starts. */
-    void daemon_came(const std::string &host, uint64_t agent);
+    void proxy_came(const std::string &host, uint64_t proxy_id);
     /* Or it comes to nothing. */
-    void daemon_failed(const std::string &host, const std::string &why);
-    bool awaits_daemon(const std::string &host) const { return awaiting_.contains(host); }
+    void proxy_failed(const std::string &host, const std::string &why);
+    bool awaits_proxy(const std::string &host) const { return awaiting_.contains(host); }
     /* Whether something runs there. */
-    bool any_at(uint64_t agent) const;
+    bool any_at(uint64_t proxy_id) const;
 
     /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing;
      * false: one is missing before it.  More cannot be had now for a soft slot request. */
@@ -187,7 +187,7 @@ class Slots {
     std::string why_never(uint32_t uid, const AllocateSlots &call,
                           const std::vector<Request> &requests) const;
     std::string why_never_beside(const std::vector<Request> &requests) const;
-    static bool is_at(const Request &request, uint64_t agent);
+    static bool is_at(const Request &request, uint64_t proxy_id);
     const Host *find_host(const std::string &name) const;
     const Host *choose(const std::string &wanted, bool alone = false) const;
     bool suits(const Host &host, const std::string &wanted, bool alone) const;

@@ -12,7 +12,7 @@ namespace elastic {
 
 namespace {
 
-constexpr uint64_t NO_AGENT = UINT64_MAX;
+constexpr uint64_t NO_PROXY = UINT64_MAX;
 constexpr size_t PROGRAM_SHOWN = 255;
 
 std::string shown(const std::string &program)
@@ -60,9 +60,9 @@ void Slots::order(const Key &key, Request &request, task_order kind, const std::
 {
     bool is_early = request.in_world && request.state == State::STARTED;
     auto &orders = is_early                  ? request.late
-                   : request.host.has_daemon ? orders_
+                   : request.host.has_proxy ? orders_
                                              : awaiting_[request.host.name];
-    const Order order = {request.host.agent,
+    const Order order = {request.host.proxy_id,
                          {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes};
     if (kind == TASK_SIGNAL)
         std::erase(orders, order);
@@ -124,7 +124,7 @@ std::optional<std::vector<std::string>> Slots::start_world(
         Request &request = *requests[i];
         request.state = State::STARTED;
         request.in_world = true;
-        request.host = {request.host.name, NO_AGENT};
+        request.host = {request.host.name, NO_PROXY};
         request.program = members[i].argv.empty() ? "" : shown(members[i].argv[0]);
     }
     return hosts;
@@ -139,10 +139,10 @@ void Slots::world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, con
     give_waiting();
 }
 
-void Slots::runs_on(uint32_t uid, uint32_t number, uint64_t agent)
+void Slots::runs_on(uint32_t uid, uint32_t number, uint64_t proxy_id)
 {
     if (auto it = requests_.find({uid, number}); it != requests_.end())
-        it->second.host.agent = agent;
+        it->second.host.proxy_id = proxy_id;
 }
 
 void Slots::cancel(uint32_t uid, uint32_t number)
@@ -190,10 +190,10 @@ void Slots::owner_ended(uint32_t uid)
     give_waiting();
 }
 
-bool Slots::report(uint64_t agent, const TaskReport &report)
+bool Slots::report(uint64_t proxy_id, const TaskReport &report)
 {
     auto it = requests_.find({report.head.uid, report.head.number});
-    if (it == requests_.end() || !it->second.host.has_daemon || it->second.host.agent != agent)
+    if (it == requests_.end() || !it->second.host.has_proxy || it->second.host.proxy_id != proxy_id)
         return false;
     Request &request = it->second;
     bool ended = report.head.kind == PMI_TASK_EXITED;
@@ -202,7 +202,7 @@ bool Slots::report(uint64_t agent, const TaskReport &report)
         return false;
     request.state = State::RUNNING;
     for (Order &late : request.late)
-        orders_.push_back({agent, late.head, std::move(late.bytes)});
+        orders_.push_back({proxy_id, late.head, std::move(late.bytes)});
     request.late.clear();
     if (request.wanted)
         events_.push_back({report.head.uid, report.head.number,
@@ -214,38 +214,39 @@ bool Slots::report(uint64_t agent, const TaskReport &report)
     return true;
 }
 
-bool Slots::is_at(const Request &request, uint64_t agent)
+bool Slots::is_at(const Request &request, uint64_t proxy_id)
 {
     bool runs = request.state == State::STARTED || request.state == State::RUNNING;
-    return runs && request.host.has_daemon && request.host.agent == agent;
+    return runs && request.host.has_proxy && request.host.proxy_id == proxy_id;
 }
 
-bool Slots::any_at(uint64_t agent) const
+bool Slots::any_at(uint64_t proxy_id) const
 {
-    return std::ranges::any_of(requests_,
-                               [agent](const auto &entry) { return is_at(entry.second, agent); });
+    return std::ranges::any_of(requests_, [proxy_id](const auto &entry) {
+        return is_at(entry.second, proxy_id);
+    });
 }
 
-void Slots::daemon_came(const std::string &host, uint64_t agent)
+void Slots::proxy_came(const std::string &host, uint64_t proxy_id)
 {
     for (auto &[key, request] : requests_) {
-        if (request.state != State::WAITING && !request.host.has_daemon &&
+        if (request.state != State::WAITING && !request.host.has_proxy &&
             request.host.name == host)
-            request.host = {host, agent};
+            request.host = {host, proxy_id};
     }
     for (Order &order : awaiting_[host]) {
-        order.agent = agent;
+        order.proxy_id = proxy_id;
         orders_.push_back(std::move(order));
     }
     awaiting_.erase(host);
 }
 
-void Slots::daemon_failed(const std::string &host, const std::string &why)
+void Slots::proxy_failed(const std::string &host, const std::string &why)
 {
     awaiting_.erase(host);
     for (auto it = requests_.begin(); it != requests_.end();) {
         const Request &request = it->second;
-        if (request.state != State::STARTED || request.host.has_daemon ||
+        if (request.state != State::STARTED || request.host.has_proxy ||
             request.host.name != host) {
             ++it;
             continue;
@@ -257,13 +258,14 @@ void Slots::daemon_failed(const std::string &host, const std::string &why)
     give_waiting();
 }
 
-void Slots::agent_failed(uint64_t agent)
+void Slots::proxy_failed(uint64_t proxy_id)
 {
-    std::erase_if(hosts_, [&](const Host &host) { return host.has_daemon && host.agent == agent; });
+    std::erase_if(hosts_,
+                  [&](const Host &host) { return host.has_proxy && host.proxy_id == proxy_id; });
     set_hosts(std::move(hosts_));
     for (auto it = requests_.begin(); it != requests_.end();) {
         Request &request = it->second;
-        if (!is_at(request, agent)) {
+        if (!is_at(request, proxy_id)) {
             ++it;
             continue;
         }

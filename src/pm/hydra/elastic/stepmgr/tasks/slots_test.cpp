@@ -21,9 +21,10 @@ struct SlotsTest : ::testing::Test {
     {
         return slots.allocate(uid, {first, n, hard, "*", "", {}, std::move(hosts)});
     }
-    bool report(uint32_t uid, uint32_t number, pmi_task_stage stage, uint32_t code, uint64_t agent)
+    bool report(uint32_t uid, uint32_t number, pmi_task_stage stage, uint32_t code,
+                uint64_t proxy_id)
     {
-        return slots.report(agent, {{uid, number, static_cast<uint32_t>(stage), code}, ""});
+        return slots.report(proxy_id, {{uid, number, static_cast<uint32_t>(stage), code}, ""});
     }
     /* "1:1@n1 2:0", number and stage of each. */
     std::string events()
@@ -42,7 +43,7 @@ struct SlotsTest : ::testing::Test {
         std::string text;
         for (const Slots::Order &o : slots.take_orders())
             text += (text.empty() ? "" : " ") + std::to_string(o.head.number) + ":" +
-                    std::to_string(o.head.kind) + "@" + std::to_string(o.agent);
+                    std::to_string(o.head.kind) + "@" + std::to_string(o.proxy_id);
         return text;
     }
     Slots slots;
@@ -137,10 +138,10 @@ TEST_F(SlotsTest, AFailedProxyEndsItsProcesses)
     EXPECT_EQ("", allocate(7, 1, 2, true));
     slots.start(7, {1, PROGRAM});
     slots.take_events();
-    slots.agent_failed(1);
+    slots.proxy_failed(1);
     EXPECT_EQ("1:3", events());
     EXPECT_EQ(1u, slots.held());
-    slots.agent_failed(2);
+    slots.proxy_failed(2);
     EXPECT_TRUE(slots.start(7, {2, PROGRAM}));
     EXPECT_EQ("2:3", events());
     EXPECT_FALSE(slots.any());
@@ -340,7 +341,7 @@ TEST_F(GrantedSlotsTest, ARequestEndsWithItsOwner)
 }
 
 /* A process may repeat the same for ever: nothing of it is stored twice. */
-TEST_F(SlotsTest, SignalsThatWaitForADaemonAreFew)
+TEST_F(SlotsTest, SignalsThatWaitForAProxyAreFew)
 {
     slots.set_hosts({{"n1", 0, false}});
     allocate(7, 1, 1, true);
@@ -351,7 +352,7 @@ TEST_F(SlotsTest, SignalsThatWaitForADaemonAreFew)
     }
     EXPECT_TRUE(slots.signal(7, {1, "STOP"}));
     EXPECT_EQ("", orders());
-    slots.daemon_came("n1", 3);
+    slots.proxy_came("n1", 3);
     std::string names;
     for (const Slots::Order &order : slots.take_orders())
         names += order.head.kind == TASK_SIGNAL ? " " + order.bytes : "run";

@@ -45,7 +45,7 @@ void TaskManager::update_slot_capacity()
     std::set<std::string_view> known;
     for (const Process *member : state_.world.members()) {
         if (!member->ended && known.insert(member->host).second)
-            hosts.push_back({member->host, number_of(member->agent())});
+            hosts.push_back({member->host, number_of(member->proxy_id())});
     }
     add_relay_hosts(hosts);
     slots_.set_hosts(std::move(hosts));
@@ -193,10 +193,10 @@ std::string TaskManager::answer_task(const SetCaller &caller, const AwaitTaskEve
     return "";
 }
 
-bool TaskManager::on_task(const Agent &agent, const TaskReport &report)
+bool TaskManager::on_task(const ProxyId &proxy_id, const TaskReport &report)
 {
     slots_.time(state_.now_ms);
-    bool known = slots_.report(number_of(agent), report);
+    bool known = slots_.report(number_of(proxy_id), report);
     carry_out_tasks();
     return known;
 }
@@ -210,12 +210,12 @@ void TaskManager::tasks_without(uint32_t uid)
     carry_out_tasks();
 }
 
-void TaskManager::tasks_without(const Agent &agent)
+void TaskManager::tasks_without(const ProxyId &proxy_id)
 {
     slots_.time(state_.now_ms);
     if (slots_.any())
-        slots_.agent_failed(number_of(agent));
-    relay_proxy_failed(agent);
+        slots_.proxy_failed(number_of(proxy_id));
+    relay_proxy_failed(proxy_id);
     carry_out_tasks();
 }
 

@@ -39,10 +39,10 @@ class TaskManager {
     TaskManager(StepState &state, const step_config &config, Hooks hooks);
 
     void on_task_call(const SetCaller &caller, const TaskCall &call);
-    bool on_task(const Agent &agent, const TaskReport &report);
+    bool on_task(const ProxyId &proxy_id, const TaskReport &report);
     /* A process has ended; a proxy has disconnected. */
     void tasks_without(uint32_t uid);
-    void tasks_without(const Agent &agent);
+    void tasks_without(const ProxyId &proxy_id);
     /* After every event: the world may have become smaller, and time has passed. */
     void consider_slots();
     /* Time of the next change without an event; -1: none. */
@@ -101,7 +101,7 @@ class TaskManager {
                    const Slots::HostCounts &used) const;
     bool has_member_on(const std::string &host) const;
     void start_relay_proxy(const std::string &host);
-    void relay_proxy_failed(const Agent &agent);
+    void relay_proxy_failed(const ProxyId &proxy_id);
     void end_relay_group(int group);
     int64_t relay_proxies_next_ms() const;
 

@@ -193,7 +193,7 @@ TEST_F(StepSlotsTest, WithoutAManagerNobodyGrants)
     EXPECT_EQ(slots().at("hosts"), Json::array());
 }
 
-/* Where no process of the world runs: an relay proxy. */
+/* Where no process of the world runs: a relay proxy. */
 class RelayProxyTest : public StepSlotsTest {
   protected:
     void begin_on_hosts_of_mpiexec()
@@ -242,7 +242,7 @@ TEST_F(RelayProxyTest, ASlotOnAnotherHostGetsAProxyThere)
     mpiexec.start_group(1, {"b"});
     start(1);
     start(2);
-    EXPECT_EQ(runs(), "0.0 ") << "the other one waits for its daemon";
+    EXPECT_EQ(runs(), "0.0 ") << "the other one waits for its proxy";
     stepmgr_proxy_up(mpiexec.core, mpiexec.now_ms, 1);
     EXPECT_EQ(runs(), "0.0 1.0 ");
     EXPECT_EQ(send_request(R"({"id":1,"op":"tasks"})").at("total"), 2);

@@ -6,8 +6,8 @@
  * here has no effect on it. Protocol clauses I1-I3, P3, P4, P7, E3, E4.
  */
 
-#ifndef ADAPT_PMIP_H_INCLUDED
-#define ADAPT_PMIP_H_INCLUDED
+#ifndef PROXY_PMIP_ADAPT_H_INCLUDED
+#define PROXY_PMIP_ADAPT_H_INCLUDED
 
 #include "hydra.h"
 #include "common.h"
@@ -58,7 +58,7 @@ HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
  * no change). */
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes);
 /* Writes to a process, as HYDU_sock_write; but data that does not fit waits for the process to
- * read.  That nobody reads any more is neither an error nor SIGPIPE, by which the daemon would kill
+ * read.  That nobody reads any more is neither an error nor SIGPIPE, by which the proxy would kill
  * all processes: input from here on is dropped. */
 HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed);
 
@@ -142,4 +142,4 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[]);
 
-#endif /* ADAPT_PMIP_H_INCLUDED */
+#endif /* PROXY_PMIP_ADAPT_H_INCLUDED */
