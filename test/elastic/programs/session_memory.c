@@ -10,8 +10,10 @@
 
 enum {
     BYTES_EACH = 128,
-    /* libfabric takes space for 16 addresses at a time, of 113 bytes each */
-    BYTES_AT_ONCE = 2048, SETTLE_S = 10
+    /* libfabric takes space for 16 addresses at a time, of 113 bytes each, and over the network
+     * some KiB for buffers when more are in use than before */
+    BYTES_AT_ONCE = 8192,
+    SETTLE_S = 10
 };
 
 struct news {
