@@ -112,8 +112,10 @@ class SimulatedJob {
     long reports() const { return reports_; }
 
   private:
-    int proxy_of(int rank) const { return static_cast<int>(static_cast<int64_t>(rank) *
-                                                           proxies_ / half_); }
+    int proxy_of(int rank) const
+    {
+        return static_cast<int>(static_cast<int64_t>(rank) * proxies_ / half_);
+    }
 
     void start_group(int group)
     {

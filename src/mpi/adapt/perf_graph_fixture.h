@@ -31,8 +31,10 @@ struct Graph {
         }
         return PERF_NONE;
     }
-    std::string id(uint16_t node) const { return node == PERF_NONE ? ""
-                                          : std::to_string(g->node[node].key - 1); }
+    std::string id(uint16_t node) const
+    {
+        return node == PERF_NONE ? "" : std::to_string(g->node[node].key - 1);
+    }
     bool is_head(uint16_t node) const { return g->node[node].loop != PERF_NONE; }
     /* "6: H Rv 4 tail 1", or "3: B Re 1 Rv 5 tail 7 head 6" */
     std::string describe(uint64_t node_id) const

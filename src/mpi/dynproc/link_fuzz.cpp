@@ -81,8 +81,8 @@ bool handshake_as_client(MPIR_Dynproc_link *link, Sent &to_send, int fd)
     MPIR_Dynproc_verdict verdict;
     MPIR_Dynproc_hello hello = {"name", "key", 3};
     return MPIR_Dynproc_send_hello(link, &hello) &&
-           read_all(to_send, fd, "EMDV", [&] { return MPIR_Dynproc_read_verdict(link, &verdict);
-                                               }) ==
+           read_all(to_send, fd, "EMDV",
+                    [&] { return MPIR_Dynproc_read_verdict(link, &verdict); }) ==
                MPIR_DYNPROC_DONE &&
            verdict == MPIR_DYNPROC_WELCOME;
 }

@@ -20,8 +20,10 @@ class PlanAreas : public testing::Test {
     PlanAreas(const PlanAreas &) = delete;
     PlanAreas &operator=(const PlanAreas &) = delete;
 
-    uint64_t take(uint32_t serial, size_t bytes) { return HYD_plan_areas_take(&areas, serial, bytes,
-        read.data()); }
+    uint64_t take(uint32_t serial, size_t bytes)
+    {
+        return HYD_plan_areas_take(&areas, serial, bytes, read.data());
+    }
 
     HYD_plan_areas areas{};
     std::array<uint32_t, READERS> read{};

@@ -32,8 +32,10 @@ class PsetInvalidation {
     bool confirmed(const ProxyId &proxy_id, uint64_t number);
     void disconnected(const ProxyId &proxy_id);
     /* Proxies that have not confirmed the first number that is pending. */
-    std::set<ProxyId> owing() const { return pending_from_.empty() ? std::set<ProxyId>{}
-                                    : pending_from_.begin()->second; }
+    std::set<ProxyId> owing() const
+    {
+        return pending_from_.empty() ? std::set<ProxyId>{} : pending_from_.begin()->second;
+    }
 
     /* Adds a reply; takes those that may be sent, in the order in which they were added. */
     void add(SetReply reply) { answers_.push_back({last_, std::move(reply)}); }

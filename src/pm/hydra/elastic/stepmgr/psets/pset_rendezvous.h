@@ -39,8 +39,10 @@ class PsetRendezvous {
     std::optional<std::string> come(const SetCaller &caller, const RendezvousMembers &call,
                                     const PsetBcTable &bcs, const Answer &answer = {});
     /* The members are one process, or are in one full mesh. */
-    bool know_each_other(const SetMembers &members) const { return members.size() == 1 ||
-                                                            meshes_.hold(members); }
+    bool know_each_other(const SetMembers &members) const
+    {
+        return members.size() == 1 || meshes_.hold(members);
+    }
     /* These know each other without a rendezvous.  Returns whether they are one full mesh now. */
     bool introduce(const SetMembers &members, const PsetBcTable &bcs);
     /* Whether a process waits in a rendezvous with one of these. */

@@ -95,8 +95,10 @@ class FakeMpiexec {
     {
         report(group, proxy, REPORT_PREPARED, epoch, "");
     }
-    void greeted(int group, int proxy, uint32_t epoch) { report(group, proxy, REPORT_GREETED, epoch,
-                                                                ""); }
+    void greeted(int group, int proxy, uint32_t epoch)
+    {
+        report(group, proxy, REPORT_GREETED, epoch, "");
+    }
     void frozen(int group, int proxy, uint32_t epoch, uint64_t ceiling)
     {
         report(group, proxy, REPORT_FROZEN, epoch, write_number(ceiling));
@@ -109,8 +111,10 @@ class FakeMpiexec {
     {
         report(group, proxy, REPORT_EXITED, 0, write_exited({rank, wait_status}));
     }
-    void disconnected(int group, int proxy) { stepmgr_proxy_disconnected(core, now_ms, group,
-        proxy); }
+    void disconnected(int group, int proxy)
+    {
+        stepmgr_proxy_disconnected(core, now_ms, group, proxy);
+    }
     void time(int64_t to_ms)
     {
         now_ms = to_ms;

@@ -68,8 +68,10 @@ struct StepState {
     bool adapts() const { return mode == InitMode::ADAPTIVE || mode == InitMode::SETS; }
     bool is_joining(const Process &process) const;
     bool is_leaving(const Process &process) const;
-    bool is_apart(int group) const { return killed_groups.contains(group) ||
-                                     separate_groups.contains(group); }
+    bool is_apart(int group) const
+    {
+        return killed_groups.contains(group) || separate_groups.contains(group);
+    }
     /* For messages: "rank 3 on node a". */
     std::string describe(const Process &process) const;
 
@@ -81,10 +83,14 @@ struct StepState {
     /* Something that does not fit the state of the step: it changes nothing, and is counted and
      * logged. */
     void unexpected(const std::string &what);
-    void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str());
-                                                }
-    void reply(int client, const std::string &line) { effects.reply(effects.context, client,
-        line.c_str()); }
+    void notify_user(const std::string &text)
+    {
+        effects.notify_user(effects.context, text.c_str());
+    }
+    void reply(int client, const std::string &line)
+    {
+        effects.reply(effects.context, client, line.c_str());
+    }
 
     uint64_t unexpected_count = 0;
     unsigned unauthenticated = 0;        /* connections without the secret of the job */
