@@ -44,7 +44,7 @@ std::optional<Error> check_program(const ChangeRequest &request, int joining, in
     if (!request.program)
         return std::nullopt;
     if (joining == 0)
-        return Error{"a program is given, but nobody joins: leave the program out"};
+        return Error{"a program is given, but no process joins: leave the program out"};
     if (programs == 0 || (*request.program >= 0 && *request.program < programs))
         return std::nullopt;
     return Error{"there is no program " + std::to_string(*request.program) + ": " +
@@ -85,14 +85,14 @@ Result<Change> resolve_change(int present, const ChangeRequest &request, int pro
     change.joining = request.size - left;
     if (change.joining < 0)
         return Error{"of " + count_of(present, "process ", "processes ") +
-                     std::to_string(change.leaving.size()) + " shall leave, so that " +
+                     std::to_string(change.leaving.size()) + " would leave, so that " +
                      std::to_string(left) + " stay, more than the size " +
-                     std::to_string(request.size) + " that is wanted: list " +
+                     std::to_string(request.size) + " that is requested: list " +
                      count_of(-change.joining, "more rank", "more ranks")};
     if (change.joining == 0 && change.leaving.empty())
         return Error{"the size is " + std::to_string(present) + " already"};
     if (change.joining == 0 && !request.hosts.empty())
-        return Error{"hosts are given, but nobody joins: leave the hosts out"};
+        return Error{"hosts are given, but no process joins: leave the hosts out"};
     if (auto error = check_program(request, change.joining, programs))
         return *error;
     return change;

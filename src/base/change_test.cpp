@@ -49,10 +49,10 @@ TEST(ChangeTest, impossible_changes_have_a_reason)
     EXPECT_EQ(resolve(1, 3, {{1}}).error(), "rank 1 cannot leave: there is 1 process, rank 0");
     EXPECT_EQ(resolve(4, 3, {{1, 1}}).error(), "rank 1 is listed twice among the leaving ranks");
     EXPECT_EQ(resolve(4, 2, {{1}}).error(),
-              "of 4 processes 1 shall leave, so that 3 stay, more than the size 2 that is wanted: "
-              "list 1 more rank");
+              "of 4 processes 1 would leave, so that 3 stay, more than the size 2 that is "
+              "requested: list 1 more rank");
     EXPECT_EQ(resolve(4, 2, {}, {"a"}).error(),
-              "hosts are given, but nobody joins: leave the hosts out");
+              "hosts are given, but no process joins: leave the hosts out");
     EXPECT_EQ(resolve(4, 4, {std::vector<int>{}}).error(), "the size is 4 already");
 }
 
@@ -70,7 +70,7 @@ TEST(ChangeTest, joining_processes_run_a_program_that_was_launched)
     EXPECT_FALSE(resolve_change(2, request, 3));
     request = {2, {}, {}, {}, 0};
     EXPECT_EQ(resolve_change(4, request, 2).error(),
-              "a program is given, but nobody joins: leave the program out");
+              "a program is given, but no process joins: leave the program out");
 }
 
 TEST(ChangeTest, ranks_are_lists_and_ranges)

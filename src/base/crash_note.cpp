@@ -41,7 +41,7 @@ void watch_crashes()
 EventInHand::EventInHand(uint64_t seq)
 {
     snprintf(note, sizeof note,
-             "elasticd: died of event %llu of its store; if it does so again: elasticd "
+             "elasticd: crashed at event %llu of its store; if this happens again: elasticd "
              "--quarantine-event %llu\n",
              static_cast<unsigned long long>(seq), static_cast<unsigned long long>(seq));
 }
@@ -54,7 +54,7 @@ EventInHand::~EventInHand()
 std::string quarantine_advice(uint64_t seq)
 {
     return "`elasticd --quarantine-event " + std::to_string(seq) +
-           "` removes it from the log; what it reported is lost (please report this defect)";
+           "` removes it from the log; its content is lost (please report this defect)";
 }
 
 }  // namespace elastic::rm

@@ -131,7 +131,7 @@ def reservations_are_made_while_elasticd_runs(bench: Bench) -> None:
         ("create", "other", "-w", "n1"): "--until or --duration",
         ("create", "course", "-w", "n1", "--duration", "1:00:00"): "elastic reservation update",
         ("update", "other", "--until", "23:00"): "no reservation other",
-        ("update", "course"): "name what is to be changed",
+        ("update", "course"): "give an option for the change",
         ("delete", "other"): "no reservation other",
     }
     for words, message in refusals.items():
@@ -199,7 +199,7 @@ def others_may_not_use_a_reservation(bench: Bench) -> None:
     times = f'from = "{local_time(-60)}"\nuntil = "{local_time(7200)}"\n'
     daemon, work = two_users(bench, f'[[reservations]]\nname = "ours"\nnodes = "n0"\nallow_groups = ["{group_of(GOOD)}"]\n{times}')
     reply = submit_as(BAD, daemon, str(work), reservation="ours", time_limit_ms=60000)
-    expect(reply["status"] == 403 and "reservation ours is for users and groups" in reply["body"]["error"]["message"], f"{reply}")
+    expect(reply["status"] == 403 and "reservation ours is restricted to" in reply["body"]["error"]["message"], f"{reply}")
     job = submit_as(GOOD, daemon, str(work), reservation="ours", time_limit_ms=60000)["body"]["job"]["id"]
     expect(set(nodes_of(daemon.wait_state(job, "RUNNING"))) == {"n0"}, "a member of the group")
     cancel(daemon, job)
@@ -212,6 +212,6 @@ def a_wrong_limit_or_reservation_is_named(bench: Bench) -> None:
         '[[groups]]\nname = "a"\n[[groups]]\nname = "a"\n': "there are two sections [[groups]] of group a",
         '[[reservations]]\nname = "a"\nfrom = "tomorrow"\n': "reservation a needs times from and until",
         f'[[reservations]]\nname = "a"\n{times}[[reservations]]\nname = "b"\nnodes = "n1"\n{times}': "have the same nodes at the same time",
-        f'[backend]\nkind = "slurm"\n[[reservations]]\nname = "a"\n{times}': "makes Slurm's own",
+        f'[backend]\nkind = "slurm"\n[[reservations]]\nname = "a"\n{times}': "scontrol create reservation",
     }  # fmt: skip
     configurations_are_refused(bench, cases)

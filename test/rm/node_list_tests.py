@@ -40,7 +40,7 @@ def whole_nodes_by_name(bench: Bench) -> None:
     daemon = bench.start(nodes=4, cores=2)
     job = daemon.wait_state(daemon.submit("sleep", "1000", nodes=2, nodelist="n3"), "RUNNING")
     expect(nodes_of(job) == {"n0": 2, "n3": 2} and job["exclusive"], f"nodes: {job['nodes']}")
-    expect("names 3 nodes, and the job is to have 2" in message(daemon, nodes=2, nodelist="n[0-2]"), "more than -N")
+    expect("names 3 nodes, and the job has 2" in message(daemon, nodes=2, nodelist="n[0-2]"), "more than -N")
     cancel(daemon, job["id"])
 
 

@@ -92,7 +92,7 @@ def others_may_not_use_a_partition_of_some_users(bench: Bench) -> None:
         return read_reply(connection)
 
     reply = submit("ours")
-    expect(reply.status == 403 and "partition ours is for users and groups" in reply.body["error"]["message"], f"{reply.body}")
+    expect(reply.status == 403 and "partition ours is restricted to" in reply.body["error"]["message"], f"{reply.body}")
     reply = submit("theirs")
     expect(reply.status == 201, f"a member of the group: {reply.body}")
     daemon.wait_end(reply.body["job"]["id"])

@@ -219,7 +219,7 @@ def cores_go_to_who_can_use_them(bench: Bench) -> None:
     trials = [record["data"] for record in requests if (record["data"]["why"] or {}).get("trial")]
     expect(trials, f"nothing has been tried: {changes}")
     for trial in trials:
-        expect("tried, as nothing shows" in trial["reason"] and trial["why"]["for"][0] in wanted, f"a trial: {trial}")
+        expect("trial: no measurement shows" in trial["reason"] and trial["why"]["for"][0] in wanted, f"a trial: {trial}")
     text = elastic(bench, daemon, "show", str(min(wanted)))
     expect("processes: twice as many are expected to be " in text, text)
     for number in wanted:
@@ -241,7 +241,7 @@ def a_program_is_known_in_its_next_run(bench: Bench) -> None:
     again = submit_phases(daemon, program, "-w 100 -m 0.05", **options)
     other = submit_phases(daemon, program, "-w 101 -m 0.05", min=1, max=2)
     expect(re.search(r"\d sizes? measured", daemon.job(again)["why"]), f"the same: {daemon.job(again)['why']}")
-    expect("nothing is known of its speed" in daemon.job(other)["why"], f"other arguments: {daemon.job(other)['why']}")
+    expect("its speed is not known" in daemon.job(other)["why"], f"other arguments: {daemon.job(other)['why']}")
     expect(daemon.job(again)["performance"] is None and not loops(daemon, again)["history"], "it has not been measured itself")
     cancel(daemon, again)
     cancel(daemon, other)

@@ -63,7 +63,7 @@ def a_store_older_than_its_steps_ends_nothing(bench: Bench) -> None:
     shutil.copy(daemon.folder / "older.sqlite", daemon.state / "store.sqlite")
     pid = json.loads((daemon.state / "steps" / f"{number}.1" / "stepd.json").read_text())["pid"]
     done = subprocess.run(daemon.command(), capture_output=True, text=True, check=False, timeout=60)
-    expect(done.returncode == 1 and "never heard of" in done.stderr, f"it must refuse: {done}")
+    expect(done.returncode == 1 and "not in the store" in done.stderr, f"it must refuse: {done}")
     os.kill(pid, 0)
     for name in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
         (daemon.folder / name).rename(daemon.state / name)

@@ -227,7 +227,7 @@ def a_program_gives_itself_another_size(bench: Bench) -> None:
     ends_well(daemon, grown, "by 4 processes", "by 2 processes")
     expect(daemon.job(grown)["counts"]["committed"] == 2 and used(daemon) == 0, f"its changes: {daemon.job(grown)}")
     refused = daemon.submit(program, "4", places=3, output="%j.txt")
-    ends_well(daemon, refused, "the size stays", "3 places", "by 1 processes")
+    ends_well(daemon, refused, "the size stays", "3 more slots", "by 1 processes")
     filler = daemon.submit("sleep", "1000", min=2)
     daemon.wait_state(filler, "RUNNING")
     waits = daemon.submit(program, "2", places=3, output="%j.txt")

@@ -247,7 +247,7 @@ def mails_report_the_states_of_jobs(bench: Bench) -> None:
     script = silent.folder / "job.sh"
     script.write_text("#!/bin/sh\n#SBATCH --mail-type=END\ntrue\n")
     text = elastic(silent, "submit", str(script))
-    expect("no mail is sent here" in text and "Submitted job" in text, text)
+    expect("elasticd sends no mail" in text and "Submitted job" in text, text)
     silent.wait_end(1)
 
 

@@ -51,9 +51,9 @@ def a_running_job_shows_the_reason_of_its_size(bench: Bench) -> None:
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
     gives = submit_phases(daemon, program, "-w 1600 -m 0.6", min=2, max=4, preferred=4, sizes={"rule": "power_of_two"})
     between = submit_phases(daemon, program, "-w 3000 -m 0.2", min=1, max=3, preferred=3)
-    shows(bench, daemon, gives, rf"2 processes: {MPI_TAKES}; more than 0.3, and it has the least that it can have\. "
+    shows(bench, daemon, gives, rf"2 processes: {MPI_TAKES}; more than 0.3, but it has its smallest size\. "
          rf"Reduced 4 -> 2 at \S+ \(request 1, stood still [\d.]+ s\): {MPI_TAKES}, more than 0.3, {LOOP % 4}\.")  # fmt: skip
-    shows(bench, daemon, between, rf"3 processes: {MPI_TAKES}; kept, as it is not for sure outside of 0.1 to 0.3")
+    shows(bench, daemon, between, rf"3 processes: {MPI_TAKES}; unchanged, as it is not surely outside of 0.1 to 0.3")
     for number in (gives, between):
         (start,) = whys(daemon, number, "placed")
         expect(start["rule"] == "start" and start["fits"] <= start["room"] and start["ahead"] is None, f"its start: {start}")
@@ -74,16 +74,16 @@ def a_waiting_job_shows_the_jobs_balanced_for_it(bench: Bench) -> None:
     second = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=480000, **fields)
     waits = daemon.submit("true", min=8, max=8, time_limit_ms=HOUR_MS)
     brief = daemon.submit("true", min=1, max=1, time_limit_ms=HOUR_MS)  # would take what the third needs
-    shows(bench, daemon, waits, rf"needs room for 8 processes, there is (none|room for \d)(; job \d gives \d cores)?; "
-         rf"starts at \S+ at the latest, when job ({first}|{second}) ends; for it job {first} has got [23] processes "
-         rf"instead of 4, job {second} has got [56] instead of 4")  # fmt: skip
+    shows(bench, daemon, waits, rf"needs capacity for 8 processes, there is (none|capacity for \d)(; job \d gives \d cores)?; "
+         rf"starts at \S+ at the latest, when job ({first}|{second}) ends; for this job, job {first} now has [23] processes "
+         rf"instead of 4, job {second} now has [56] instead of 4")  # fmt: skip
     sizes = [sizes_of(daemon, number)[-2:] for number in (first, second)]  # the first was alone in the beginning
     expect(sizes in ([[4, 2], [4, 6]], [[4, 3], [4, 5]]), f"their sizes: {sizes}")
     for number in (first, second):
         change = whys(daemon, number, "requested")[-1]
         expect(change["rule"] == "balance" and change["for"] == [waits], f"for whom: {change}")
     text = why(bench, daemon, brief)
-    expect(text.startswith("needs room for 1 processes, there is none; starts at "), f"one that waits after it: {text}")
+    expect(text.startswith("needs capacity for 1 processes, there is none; starts at "), f"one that waits after it: {text}")
     cancel(daemon, brief)
     cancel(daemon, first)
     cancel(daemon, second)
@@ -129,9 +129,9 @@ def who_does_not_probe_is_not_counted_on(bench: Bench) -> None:
     job = daemon.job(waits)
     expect(job["state"] == "PENDING" and job["shortage"]["overdue"] == [{"job": silent, "cores": 1}], f"the other waits: {job}")
     text = elastic(bench, daemon, "show", str(waits))
-    expect(f"job {silent} was to give 1 cores, and does not come to a probe" in text, text)
+    expect(f"job {silent} was to give 1 cores, and does not reach a probe" in text, text)
     text = elastic(bench, daemon, "show", str(silent))
-    expect("4 processes of 1:4; since " in text and "its program has not come to a probe" in text, text)
+    expect("4 processes of 1:4; since " in text and "its program has not reached a probe" in text, text)
     text = elastic(bench, daemon, "history", str(silent))
     expect("overdue" in text and "too late to withdraw" in text, text)
     expect('"overdue"' in bench.logs(), "the log shows it")

@@ -113,7 +113,7 @@ ApiError error_of(const Answer &answer)
         case AnswerCode::RIGID: return {409, "rigid", answer.message};
         case AnswerCode::BUSY: return {409, "busy", answer.message};
     }
-    return {500, "internal", "the core gave no reason"};
+    return {500, "internal", "elasticd gave no reason"};
 }
 
 Api::Api(Daemon &daemon) : daemon_(daemon), rate_(daemon.settings().rate_per_s) {}
@@ -218,7 +218,7 @@ void Api::answer_safely(const Responder &responder, const std::string &path,
     } catch (const std::exception &exception) {
         log_line(LogLevel::ERROR, "a request failed",
                  {{"path", path}, {"error", exception.what()}});
-        respond_error(responder, {500, "internal", "a bug in elasticd: its log has more"});
+        respond_error(responder, {500, "internal", "an internal error of elasticd: see its log"});
     }
 }
 
@@ -259,13 +259,13 @@ void Api::identify(Call &call)
     } else if (check.wait_ms > 0) {
         throw ApiError{429,
                        "rate",
-                       "too many wrong tokens have come from your address: try again later",
+                       "too many wrong tokens were sent from your address: try again later",
                        "",
                        {{"Retry-After", std::to_string((check.wait_ms + 999) / 1000)}}};
     } else if (!call.request.authorization.empty()) {
         throw ApiError{401,
                        "token",
-                       "this token is not known here: ask the administrator for one",
+                       "this token is unknown: request one from the administrator",
                        "",
                        {{"WWW-Authenticate", "Bearer"}}};
     }
@@ -276,7 +276,7 @@ void Api::check_rate(const Call &call)
     int64_t wait_ms = 0;
     std::string who = call.known ? std::to_string(call.caller.uid) : call.request.address;
     if (!rate_.take(who, monotonic_ms(), wait_ms))
-        throw ApiError{429, "rate", "too many requests in a second: slow down", "",
+        throw ApiError{429, "rate", "too many requests in a second: send fewer", "",
                        {{"Retry-After", std::to_string((wait_ms + 999) / 1000)}}};
 }
 
@@ -309,7 +309,7 @@ const Api::Route *Api::route_of(Call &call) const
         if (!route.is_open && !call.known)
             throw ApiError{401,
                            "token",
-                           "say who you are: send Authorization: Bearer TOKEN",
+                           "authentication is required: send Authorization: Bearer TOKEN",
                            "",
                            {{"WWW-Authenticate", "Bearer"}}};
         if (request.too_large)

@@ -115,8 +115,8 @@ void Api::suspend_job(Call &call)
         if (job->state == JobState::RUNNING && !daemon_.steps().can_suspend(job->id, job->step))
             throw ApiError{409, "state",
                            "job " + std::to_string(job->id) +
-                               " cannot be suspended: its elastic-stepd does not answer, or is "
-                               "of a version that cannot do it"};
+                               " cannot be suspended: its elastic-stepd does not answer, or its "
+                               "version cannot suspend"};
     }
     log_line(LogLevel::INFO, "suspend", {{"job", call.argument}, {"by", call.caller.name}});
     change_job(call, SuspendJob{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
@@ -149,7 +149,7 @@ void Api::resize(Call &call)
 {
     BodyReader body(call.request.body);
     if (!body.has("size"))
-        body.fail("size", "is missing: give the number of processes wanted");
+        body.fail("size", "is missing: give the requested number of processes");
     int size = static_cast<int>(body.number("size", 1, 1048576, 0));
     std::string reason = body.text("reason", RESIZE_REASON_MAX);
     body.finish();
@@ -206,7 +206,7 @@ void Api::signal(Call &call)
     if (!runs)
         throw ApiError{409, "state",
                        "job " + std::to_string(job.id) + " is " + to_string(job.state) +
-                           ": nothing of it runs that could get a signal"};
+                           ": it has no running process that could receive a signal"};
     respond_json(call.responder, {{"job", job_json(job)}});
 }
 

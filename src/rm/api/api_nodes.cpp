@@ -89,7 +89,7 @@ Api::NodeRange Api::read_range(QueryReader &query) const
     NodeRange range{first.empty() ? nodes.begin() : nodes.lower_bound(first),
                     last.empty() ? nodes.end() : nodes.upper_bound(last)};
     if (!first.empty() && !last.empty() && last < first)
-        throw ApiError{400, "field", "'last' must not come before 'first'", "last"};
+        throw ApiError{400, "field", "'last' must not be before 'first'", "last"};
     return range;
 }
 

@@ -32,7 +32,7 @@ void Api::get_version(Call &call)
 void Api::get_health(Call &call)
 {
     if (!daemon_.storage_works())
-        throw ApiError{503, "storage", "the store cannot be written now: the log has more"};
+        throw ApiError{503, "storage", "the store cannot be written now: see the log of elasticd"};
     respond_json(call.responder, {{"ok", true}, {"backend", backend_json()}});
 }
 

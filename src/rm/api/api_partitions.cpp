@@ -12,8 +12,8 @@ void Api::read_partition(BodyReader &body, const Caller &caller, JobSpec &spec,
     spec.partition = body.text("partition", PARTITION_NAMES_BYTES_MAX);
     if (!daemon_.partitions().all().empty())
         return enter_partition(body, caller, spec);
-    constexpr const char *NOTE = "the partition that is requested has no effect: there are none "
-                                 "here ([[partitions]] in the configuration)";
+    constexpr const char *NOTE = "the requested partition has no effect: there are no partitions "
+                                 "([[partitions]] in the configuration)";
     if (!spec.partition.empty())
         notes.emplace_back(NOTE);
     spec.partition.clear();
@@ -30,8 +30,8 @@ void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec 
         !daemon_.partitions().may_use(spec.partition, caller.name, user))
         throw ApiError{403, "forbidden",
                        "partition " + spec.partition +
-                           " is for users and groups that an administrator has named, and you are "
-                           "not one of them: choose another one ('elastic nodes --by-partition')",
+                           " is restricted to users and groups, and you are not one of them: "
+                           "choose another one ('elastic nodes --by-partition')",
                        "partition"};
 }
 
@@ -45,8 +45,8 @@ void Api::read_reservation(BodyReader &body, const Caller &caller, JobSpec &spec
     if (!daemon_.reservations().may_use(spec.reservation, caller.name, user))
         throw ApiError{403, "forbidden",
                        "reservation " + spec.reservation +
-                           " is for users and groups that an administrator has named, and you are "
-                           "not one of them: leave it out",
+                           " is restricted to users and groups, and you are not one of them: leave "
+                           "it out",
                        "reservation"};
 }
 

@@ -12,7 +12,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t TIME_MAX_MS = int64_t{1} << 44;       /* in some 500 years */
-constexpr const char *CHANGES = "make, change and delete reservations";
+constexpr const char *CHANGES = "create, change and delete reservations";
 
 std::string describe_unknown(const std::vector<std::string> &groups)
 {
@@ -123,7 +123,7 @@ void Api::set_reservation(Call &call, const NodeReservation &reservation, bool i
 {
     if (daemon_.settings().backend == "slurm")
         throw ApiError{409, "state",
-                       "the nodes are Slurm's: 'scontrol create reservation' makes Slurm's own"};
+                       "Slurm manages the nodes: reserve them with 'scontrol create reservation'"};
     using Resolved = std::pair<AllowedUsers, std::vector<std::string>>;
     auto resolve = [reservation](History &) -> Resolved {
         std::vector<std::string> unknown;

@@ -83,7 +83,7 @@ void book_memory(const BodyReader &body, JobSpec &spec, const char *field, int64
         return;
     int64_t cores = (mib + memory.core_mib - 1) / memory.core_mib;
     if (cores > CORES_MAX)
-        body.fail(field, "is more than " + std::to_string(CORES_MAX) + " cores stand for, " +
+        body.fail(field, "is more than " + std::to_string(CORES_MAX) + " cores have, " +
                              std::to_string(memory.core_mib) + " MiB each");
     spec.cores_per_process = std::max(spec.cores_per_process, static_cast<int>(cores));
 }
@@ -111,7 +111,7 @@ void check_listed(const BodyReader &body, const JobSpec &spec, int nodes)
 {
     if (nodes > 0 && spec.nodelist.size() > static_cast<size_t>(nodes))
         body.fail("nodelist", "names " + std::to_string(spec.nodelist.size()) +
-                                  " nodes, and the job is to have " + std::to_string(nodes));
+                                  " nodes, and the job has " + std::to_string(nodes));
 }
 
 void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory)
@@ -150,13 +150,13 @@ void check_range(const JobSpec &spec)
     if (spec.minimum > spec.maximum)
         throw ApiError{400, "range",
                        "the minimum " + std::to_string(spec.minimum) + " is above the maximum " +
-                           std::to_string(spec.maximum) + ": give min and max the other way round",
+                           std::to_string(spec.maximum) + ": exchange min and max",
                        "min"};
     if (spec.preferred && (spec.preferred < spec.minimum || spec.preferred > spec.maximum))
         throw ApiError{400, "range", "preferred must lie between min and max", "preferred"};
     if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
         throw ApiError{400, "range",
-                       "a rigid job has one size: give min and max alike, or another kind", "kind"};
+                       "a rigid job has one size: give equal min and max, or another kind", "kind"};
     std::string problem = check(spec);
     if (!problem.empty())
         throw ApiError{400, "range", problem};
@@ -207,7 +207,7 @@ void read_launch(BodyReader &body, Launch &launch, std::string &script)
     launch.input = read_path(body, "input");
     launch.mpiexec = body.texts("mpiexec", COMMAND_COUNT_MAX, COMMAND_BYTES_MAX);
     if (launch.is_script && !launch.mpiexec.empty())
-        body.fail("mpiexec", "is of no use with a script: write the options there");
+        body.fail("mpiexec", "cannot be used with a script: write the options into the script");
     launch.umask = static_cast<int>(body.number("umask", 0, 0777, launch.umask));
     read_limits(body, launch.limits);
 }
@@ -246,8 +246,8 @@ void read_mail(BodyReader &body, const Settings &settings, const JobSpec &spec, 
         mail.fail("to", wrong);
     mail.finish();
     if (settings.mail_command.empty() && !launch.mail_events.empty())
-        notes.push_back("no mail is sent here, so that --mail-type has no effect (mail.command in "
-                        "the configuration): 'elastic submit --wait' returns at the end");
+        notes.push_back("--mail-type has no effect: elasticd sends no mail (mail.command in the "
+                        "configuration); 'elastic submit --wait' returns at the end");
 }
 
 }  // namespace
@@ -298,9 +298,8 @@ void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
             bool is_known = daemon_.state().state_of(dependency).has_value();
             bool is_unclear = dependency.array && dependency.kind == DependencyKind::AFTER_OK;
             if (!is_known && is_unclear)
-                body.fail(name, "names array " + text + ", which has ended so long ago that it is "
-                                "not known any more how: leave it out, or name its tasks, such "
-                                "as " + text + "_1");
+                body.fail(name, "names array " + text + ", whose result is no longer stored: leave "
+                                "it out, or name its tasks, such as " + text + "_1");
             if (is_known ||
                 dependency_state(dependency.kind, other.state) != DependencyState::MET)
                 spec.dependencies.push_back(dependency);
@@ -329,7 +328,7 @@ Api::Submission Api::read_submission(const Call &call)
     MemoryRequest memory = read_memory(body, daemon_.settings());
     if ((memory.per_core_mib || memory.per_node_mib) && memory.core_mib == 0)
         submission.notes.push_back(
-            "the requested memory has no effect: memory is not counted here "
+            "the requested memory has no effect: elasticd does not count memory "
             "(job.counted_memory_per_core in the configuration)");
     read_partition(body, call.caller, spec, submission.notes);
     read_reservation(body, call.caller, spec);
@@ -393,8 +392,8 @@ void Api::check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const
     if (!daemon_.has_space())
         throw ApiError{503,
                        "storage",
-                       "the disk of elasticd's store is full: no jobs are accepted until there is "
-                       "space again; jobs that are there go on",
+                       "the disk of elasticd's store is full: no jobs are accepted until space is "
+                       "free again; submitted jobs continue",
                        "",
                        {{"Retry-After", "60"}}};
     check_bytes(uid, bytes);
@@ -405,7 +404,7 @@ void Api::check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const
             "scripts, environments and commands of your jobs that have not ended would be more "
             "than " +
                 std::to_string(settings.bytes_per_user_max) +
-                " bytes (limits.bytes_per_user): wait for a job's end, and submit again",
+                " bytes (limits.bytes_per_user): wait until one has ended, and submit again",
             "",
             {{"Retry-After", "60"}}};
 }
@@ -420,9 +419,9 @@ void Api::check_bytes(uint32_t uid, size_t bytes) const
         return;
     throw ApiError{503,
                    "full",
-                   "what is kept of your jobs would be more than " + std::to_string(most) +
-                       " bytes (limits.bytes_per_user): the oldest that have ended are being "
-                       "forgotten; try again later",
+                   "the stored data of your jobs would be more than " + std::to_string(most) +
+                       " bytes (limits.bytes_per_user): your oldest ended jobs are being deleted; "
+                       "try again later",
                    "",
                    {{"Retry-After", "5"}}};
 }
@@ -450,9 +449,9 @@ void Api::submit(Call &call)
     auto begin = std::chrono::steady_clock::now();
     if (geteuid() != 0 && call.caller.uid != geteuid())
         throw ApiError{403, "forbidden",
-                       "this elasticd runs as the user with the number " +
-                           std::to_string(geteuid()) + " and can run jobs of that user only: "
-                           "start your own, or ask for one that runs as root"};
+                       "this elasticd runs as the user with the uid " +
+                           std::to_string(geteuid()) + " and can run jobs of that user only: start "
+                           "your own, or use one that runs as root"};
     Submission submission = read_submission(call);
     JobSpec &spec = submission.spec;
     Launch &launch = submission.launch;

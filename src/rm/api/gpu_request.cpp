@@ -11,11 +11,11 @@ void read_gpus(BodyReader &body, JobSpec &spec, int nodes)
     spec.gpus_per_node = static_cast<int>(body.number("gpus_per_node", 1, GPUS_MAX, 0));
     int64_t all = body.number("gpus", 1, ALL_MAX, 0);
     if (needs_gpus(spec) && spec.gpus_per_process > 0 && spec.gpus_per_node > 0)
-        body.fail("gpus_per_node", "is given beside gpus_per_process: give one of them");
+        body.fail("gpus_per_node", "cannot be combined with gpus_per_process: give one of them");
     if (all == 0)
         return;
     if (spec.minimum != spec.maximum)
-        body.fail("gpus", "is of a job of one size: give gpus_per_process to an elastic one");
+        body.fail("gpus", "is for a job of one size: give gpus_per_process for an elastic job");
     int64_t each_process = all / spec.minimum, each_node = nodes > 0 ? all / nodes : 0;
     bool agrees = needs_gpus(spec) &&
         (spec.gpus_per_process * int64_t{spec.minimum} == all ||
@@ -23,8 +23,8 @@ void read_gpus(BodyReader &body, JobSpec &spec, int nodes)
     if (agrees)
         return;
     if (needs_gpus(spec))
-        body.fail("gpus", "is " + std::to_string(all) + ", but those of all processes or nodes "
-                          "are another number: leave one of them out");
+        body.fail("gpus", "is " + std::to_string(all) + ", but all processes or nodes together "
+                          "have another number: leave one of them out");
     if (each_process * spec.minimum == all && each_process <= GPUS_MAX)
         spec.gpus_per_process = static_cast<int>(each_process);
     else if (nodes > 0 && each_node * nodes == all && each_node <= GPUS_MAX)

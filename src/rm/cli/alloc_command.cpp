@@ -150,7 +150,7 @@ int take_environment(Elasticd &elasticd, const Json &job, const Folder &folder)
         if (int code = elasticd.get("/v1/jobs/" + id_of(job), answer))
             return code;
         if (has_ended(object_of(answer, "job")))
-            return complain(REFUSED, "job " + id_of(job) + " has ended at its start: " +
+            return complain(REFUSED, "job " + id_of(job) + " ended while it started: " +
                                          string_or(object_of(answer, "job"), "reason", "-"));
         std::this_thread::sleep_for(TRY_AGAIN);
     }
@@ -318,11 +318,11 @@ CLI::App *add_alloc(CLI::App &app, const ProgramLine &line, int &code)
 {
     auto options = std::make_shared<Alloc>();
     CLI::App *command = app.add_subcommand(
-        "alloc", "get cores for a shell or a command here, in which mpiexec uses them");
+        "alloc", "allocate cores for a shell or a command here; mpiexec in it uses them");
     add_job_options(*command, options->job);
-    command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
-    command->footer("What follows the options is the command; without one it is $SHELL.\n"
-                    "The job ends with it; the exit code is the command's.");
+    command->add_flag("-q,--quiet", options->quiet, "print no messages of elastic, except errors");
+    command->footer("The arguments after the options are the command; the default is $SHELL.\n"
+                    "The job ends with the command and has its exit code.");
     command->callback([options, &line, &code] { code = run_alloc(*options, line.program); });
     return command;
 }

@@ -280,16 +280,16 @@ void add_attach(CLI::App &app, int &code)
     command->add_option("JOB", options->job, "as 'elastic queue' lists it")->required();
     command
         ->add_option("-n,--lines", options->lines,
-                     "so many of the lines that are there already (default: 10)")
+                     "begin with this number of existing lines (default: 10)")
         ->check(CLI::Range(0, LINES_MAX));
     command->add_flag(
         "-i,--input", options->input,
-        "standard input goes to the job, instead of elastic run's (one may do so at a time)");
-    command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
+        "send standard input to the job, instead of that of elastic run (one client at a time)");
+    command->add_flag("-q,--quiet", options->quiet, "print no messages of elastic, except errors");
     command->footer(
-        "Of a job of elastic run it shows what elastic run passes on, on the machine of that;\n"
-        "of a job that was submitted, its files.  Who falls far behind misses something, and is\n"
-        "told so; the job never waits.  An interrupt detaches and leaves the job alone.");
+        "It shows the output of a job of elastic run on the same machine, and the files of a\n"
+        "submitted job.  A slow reader misses output, and is notified; the job never waits.\n"
+        "An interrupt detaches, and does not affect the job.");
     command->callback([options, &code] { code = run_attach(*options); });
 }
 

@@ -132,17 +132,18 @@ std::string AttachConnection::take_answer()
 {
     size_t end = received_.find('\n');
     if (end == std::string::npos)
-        return received_.size() > ATTACH_LINE_MAX ? "elastic run answers in another language" : "";
+        return received_.size() > ATTACH_LINE_MAX ? "elastic run uses another protocol" : "";
     Json answer = Json::parse(received_.substr(0, end), nullptr, false);
     received_.erase(0, end + 1);
     if (std::string error = string_or(answer, "error", ""); !error.empty())
         return printable(error);
     if (integer_or(answer, "version", 0) != ATTACH_VERSION)
-        return "the elastic run that has started the job is of another release: use its elastic";
+        return "the elastic run that has started the job is of another release: use the elastic of "
+               "that release";
     answered_ = true;
     gives_input_ = bool_or(answer, "input", false);
     if (options_.input && !gives_input_)
-        return "the job gets no input from here: " + printable(string_or(answer, "why_not", "?"));
+        return "input cannot be sent to the job: " + printable(string_or(answer, "why_not", "?"));
     return "";
 }
 
@@ -157,7 +158,7 @@ std::string AttachConnection::take_frames()
             frame->kind == AttachFrame::OUTPUT_MISSED || frame->kind == AttachFrame::ERROR_MISSED;
         if (missed && !options_.quiet)
             std::cerr << "elastic: " << printable(frame->data)
-                      << " bytes were missed: they came too fast\n";
+                      << " bytes were missed: the output was too fast\n";
         if (!missed && !write_all(to, frame->data.data(), frame->data.size()))
             return std::string("cannot write: ") + strerror(errno);
     }

@@ -148,7 +148,7 @@ void add_resize(CLI::App &app, int &code)
         add_command(app, "resize", "change the size of a job or a step", options->json);
     command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
         ->required();
-    command->add_option("SIZE", options->resize.size, "number of processes wanted")
+    command->add_option("SIZE", options->resize.size, "requested number of processes")
         ->required()
         ->check(CLI::Range(1, SIZE_MAX_PROCESSES));
     command->add_option("--leave", options->resize.leave,
@@ -163,7 +163,7 @@ void add_resize(CLI::App &app, int &code)
                      "processes run, from 0")
         ->check(CLI::Range(0, PROGRAMS_MAX - 1));
     command->add_option("--reason", options->resize.reason,
-                        "told to the application (at most 63 bytes)");
+                        "a reason that is passed to the application (at most 63 bytes)");
     command->add_flag("--wait", options->resize.wait, "wait until the adaptation has ended");
     command->callback([options, &code] { code = run_resize(*options); });
 }
@@ -243,7 +243,7 @@ int cancel_all(Changing &options)
         code = code == DONE ? result : code;
     }
     if (!any && !options.json)
-        print_line("no job that waits or runs fits");
+        print_line("no waiting or running job matches");
     return code;
 }
 
@@ -268,9 +268,9 @@ void add_cancel(CLI::App &app, int &code)
     command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')");
     add_common_filters(*command, options->filter);
     add_state_filter(*command, options->filter, "-t,--states,--state", "PD,R");
-    command->add_option("--reason", options->reason, "kept with the job");
+    command->add_option("--reason", options->reason, "a reason that is stored with the job");
     command->add_option("-s,--signal", options->signal,
-                        "do not end it, send it this signal, such as USR1");
+                        "send this signal instead of ending the job, such as USR1");
     command->callback([options, &code] { code = run_cancel(*options); });
 }
 
@@ -295,7 +295,7 @@ Result<Json> update_request(const JobChanges &wanted)
     if (!wanted.time_limit.empty()) {
         auto seconds = parse_time_limit(wanted.time_limit);
         if (!seconds || seconds.value() == 0)
-            return Error{"-t: " + (seconds ? "a limit is needed: it cannot be taken away"
+            return Error{"-t: " + (seconds ? "give a time limit: it cannot be removed"
                                            : seconds.error())};
         request["time_limit_ms"] = seconds.value() * 1000;
     }
@@ -308,7 +308,7 @@ Result<Json> update_request(const JobChanges &wanted)
     if (wanted.preferred)
         request["preferred"] = *wanted.preferred;
     if (request.empty())
-        return Error{"say what is to be changed: elastic update 3 --time 2h"};
+        return Error{"give an option for the change: elastic update 3 --time 2h"};
     return request;
 }
 
@@ -330,7 +330,7 @@ void add_update(CLI::App &app, int &code)
     auto options = std::make_shared<Changing>();
     auto wanted = std::make_shared<JobChanges>();
     CLI::App *command = add_command(
-        app, "update", "change what jobs that wait or run have requested", options->json);
+        app, "update", "change the requests of waiting or running jobs", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
     command->add_option("-n,--ntasks", wanted->size,
                         "processes: N or MIN:MAX (of a running job: only if it is malleable, "
@@ -341,8 +341,8 @@ void add_update(CLI::App &app, int &code)
     command->add_option("-p,--partition", wanted->partition,
                         "the partition of a waiting job ('elastic nodes --by-partition')");
     command->add_option("--priority", wanted->priority,
-                        "higher goes first; above 0 for administrators");
-    command->add_option("--preferred", wanted->preferred, "size aimed at; 0: as many as can be had")
+                        "a higher priority starts first; above 0 for administrators");
+    command->add_option("--preferred", wanted->preferred, "preferred size; 0: as large as possible")
         ->check(CLI::Range(0, SIZE_MAX_PROCESSES));
     command->callback([=, &code] { code = run_update(*options, *wanted); });
 }
@@ -392,10 +392,11 @@ void add_drain(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command = add_command(
-        app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there",
+        app, "drain", "start nothing new on nodes; elastic jobs leave them, others end there",
         options->json);
     command->add_option("NODE", options->names, "nodes, such as n1 or n[1-3],n7")->required();
-    command->add_option("--reason", options->reason, "why (kept with the node)")->required();
+    command->add_option("--reason", options->reason, "the reason (stored with the node)")
+        ->required();
     command->callback([options, &code] {
         code = for_each_node(*options, [&](const std::string &node) {
             return change_node(*options, "drain", node, {{"reason", options->reason}},
@@ -428,7 +429,7 @@ void add_resume(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command = add_command(
-        app, "resume", "let suspended jobs continue; use drained nodes again", options->json);
+        app, "resume", "continue suspended jobs; use drained nodes again", options->json);
     command
         ->add_option("JOB|NODE", options->names,
                      "jobs, as 'elastic queue' lists them, and nodes, such as n1 or n[1-3],n7")
@@ -443,13 +444,13 @@ void add_changing(CLI::App &app, int &code)
     add_resize(app, code);
     add_update(app, code);
     add_cancel(app, code);
-    add_change_of_jobs(app, "requeue", "end jobs that run, and let them wait again",
+    add_change_of_jobs(app, "requeue", "end running jobs, and queue them again",
                        "is requeued", code);
     add_change_of_jobs(app, "suspend",
                        "stop the processes of running jobs until 'elastic resume' (administrators)",
                        "is suspended", code);
-    add_change_of_jobs(app, "hold", "keep waiting jobs from starting", "is held", code);
-    add_change_of_jobs(app, "release", "let held jobs start", "is released", code);
+    add_change_of_jobs(app, "hold", "prevent waiting jobs from starting", "is held", code);
+    add_change_of_jobs(app, "release", "allow held jobs to start", "is released", code);
     add_drain(app, code);
     add_resume(app, code);
 }

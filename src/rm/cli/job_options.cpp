@@ -273,7 +273,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option("-N,--nodes", options.nodes, "whole nodes")
              ->check(CLI::Range(1, 1 << 20)));
     last(command.add_option("--places", options.extra_slots,
-                            "places beyond that, for processes that the program starts one by one")
+                            "additional slots, for processes that the program starts one by one")
              ->check(CLI::Range(1, 4096)));
     last(command.add_option("-c,--cpus-per-task", options.cores_per_process, "cores of one process")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
@@ -282,7 +282,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
                          "processes of one node at most")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
     last(command.add_option("--mem-per-cpu", options.memory_per_core,
-                            "memory for each core of -c, such as 4G; more of it takes more cores"));
+                            "memory for each core of -c, such as 4G; a larger value takes more "
+                            "cores"));
     last(command.add_option("--mem", options.memory_per_node,
                             "memory on each node, such as 16G; 0: all that they have"));
     last(command.add_option(
@@ -290,7 +291,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
         "sizes that the program can use: any, multiple:N, power_of_two, square, cube"));
     last(command
              .add_option("--preferred", options.preferred,
-                         "size aimed at (default: as many as can be had)")
+                         "preferred size (default: as large as possible)")
              ->check(CLI::Range(1, SIZE_MAX_PROCESSES)));
     last(command
              .add_option("--kind", options.kind,
@@ -303,7 +304,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option(
         "--expect", options.expect,
         "how long it is expected to run at its first size (default: its time limit)"));
-    command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
+    command.add_flag("--exclusive", options.exclusive, "its nodes run no other jobs");
     last(command.add_option("--gres", options.gres, "GPUs of each node: gpu:2"));
     last(command.add_option("-G,--gpus", options.gpus,
                             "GPUs of the whole job, in equal parts for its processes or nodes")
@@ -321,7 +322,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option("-x,--exclude", options.exclude, "on none of these nodes"));
     last(command
              .add_option("--priority", options.priority,
-                         "higher goes first; above 0 for administrators")
+                         "a higher priority starts first; above 0 for administrators")
              ->check(CLI::Range(-rm::PRIORITY_MAX, rm::PRIORITY_MAX)));
     last(command.add_option("--begin", options.begin,
                             "not before: now+TIME, HH:MM, YYYY-MM-DD[THH:MM]"));
@@ -334,13 +335,14 @@ void add_job_options(CLI::App &command, JobOptions &options)
         "--after-not-ok", options.after_not_ok,
         "only when these jobs have ended, but not as DONE; cancelled if one is"));
     last(command.add_option("-d,--dependency", options.dependency,
-                            "the same as sbatch has it: afterok:3:4,after:5,afterany:12_[1-5],"
-                            "singleton; all must be fulfilled"));
+                            "the same in the syntax of sbatch: "
+                            "afterok:3:4,after:5,afterany:12_[1-5],singleton; all must be "
+                            "fulfilled"));
     last(command.add_option(
         "--signal", options.limit_signal,
-        "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
+        "SIGNAL[@TIME]: send this signal TIME before the time limit (default: 60 seconds)"));
     command.add_flag("--singleton", options.singleton,
-                     "only when all your jobs of its name that are there have ended");
+                     "only when all your earlier jobs of the same name have ended");
     last(command.add_option("--mail-type", options.mail_type,
                             "send a mail: BEGIN, END, FAIL, REQUEUE, ALL or NONE, with commas; "
                             "ARRAY_TASKS: for each task of an array"));
@@ -348,7 +350,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
                             "to this address (default: the user)"));
     command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
     command.add_flag("--requeue", options.requeue,
-                     "wait again, instead of failing, when a node or the step is lost");
+                     "queue the job again, instead of failing, when a node or the step fails");
     last(command.add_option("-D,--chdir", options.directory,
                             "working directory (default: the present one)"));
     last(command.add_option(

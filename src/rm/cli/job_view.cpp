@@ -84,7 +84,7 @@ std::string fair_share_text(const Json &job)
         return "-";
     char percent[32];
     snprintf(percent, sizeof percent, "%.1f %%", number_or(share, "use", 0) * 100);
-    return std::string(percent) + " of the recent use: stands back by " +
+    return std::string(percent) + " of the recent use: delayed by " +
            format_duration(integer_or(share, "delay_ms", 0));
 }
 
@@ -140,7 +140,7 @@ std::string counts_on_nodes(const Json &nodes, const char *count)
     return on.empty() ? "" : " (" + on + ")";
 }
 
-/* "3 (n0: 2, n1: 1), 2 more are wanted" */
+/* "3 (n0: 2, n1: 1), 2 more are requested" */
 std::string slots_text(const Json &job)
 {
     const Json &extra_slots = object_of(job, "places");
@@ -149,7 +149,7 @@ std::string slots_text(const Json &job)
     std::string text = shown(extra_slots, "held") +
         counts_on_nodes(list_of(extra_slots, "nodes"), "places");
     int64_t wanted = integer_or(extra_slots, "wanted", 0);
-    return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
+    return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are requested" : text;
 }
 
 /* "5 (n0: 5), 4 without cores: ..."; of an ended job the most that ran at once. */
@@ -203,7 +203,7 @@ std::string progress_text(const Json &job)
         return "-";
     return number_text(rate, "%.3g probes a second") +
            (recent >= 0 ? number_text(recent, " (recently %.3g)") : "") +
-           (round_us >= 0 ? number_text(round_us / 1000, ", %.3g ms a round") : "");
+           (round_us >= 0 ? number_text(round_us / 1000, ", %.3g ms per iteration") : "");
 }
 
 /* The share of MPI in its time. */
@@ -232,7 +232,7 @@ std::string adaptations_text(const Json &job)
            std::to_string(integer_or(counts, "failed", 0)) + " failed";
 }
 
-/* "5 told, 4 accepted, 1 declined; the last (request 5) told at 12:03 to process 0, which has
+/* "5 sent, 4 accepted, 1 declined; the last (request 5) sent at 12:03 to process 0, which has
  * accepted it"; "-": it does not change through process sets. */
 std::string set_changes_text(const Json &job)
 {
@@ -240,9 +240,9 @@ std::string set_changes_text(const Json &job)
     if (!known.contains("told"))
         return "-";
     std::string stage = string_or(last, "stage", "told"), uid = shown(last, "uid");
-    return shown(known, "told") + " told, " + shown(known, "accepted") + " accepted, " +
+    return shown(known, "told") + " sent, " + shown(known, "accepted") + " accepted, " +
            shown(known, "declined") + " declined; the last (request " + shown(last, "request") +
-           ") told at " + format_time(integer_or(last, "told_ms", 0)) + " to process " + uid +
+           ") sent at " + format_time(integer_or(last, "told_ms", 0)) + " to process " + uid +
            (stage == "told" ? ", which has not answered"
                             : ", which has " + stage + " it at " +
                                   format_time(integer_or(last, "at_ms", 0)));

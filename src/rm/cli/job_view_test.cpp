@@ -58,7 +58,7 @@ TEST(JobViewTest, slots_are_listed_with_the_results_of_requests)
     };
     Json nodes = {{{"node", "n0"}, {"places", 2}}, {{"node", "n1"}, {"places", 1}}};
     EXPECT_EQ(extra_slots({{"held", 3}, {"wanted", 2}, {"nodes", nodes}}),
-              "Places=3 (n0: 2, n1: 1), 2 more are wanted");
+              "Places=3 (n0: 2, n1: 1), 2 more are requested");
     nodes[1]["exclusive"] = true;
     EXPECT_EQ(extra_slots({{"held", 3}, {"wanted", 0}, {"nodes", nodes}}),
               "Places=3 (n0: 2, n1: 1 exclusive)");
@@ -71,12 +71,12 @@ TEST(JobViewTest, slots_are_listed_with_the_results_of_requests)
     };
     EXPECT_EQ(reports("wished",
                    {{"wish", 3}, {"kind", "slots"}, {"count", 2}, {"hard", false}, {"host", "n1"}}),
-              "job 7       wished         wish 3: 2 places on n1, or fewer");
+              "job 7       wished         slot request 3: 2 slots on n1, or fewer");
     EXPECT_EQ(
         reports("wish_ended", {{"wish", 3}, {"kind", "slots"}, {"result", "over"}, {"reason", ""}}),
-        "job 7       wish_ended     wish 3: over");
+        "job 7       wish_ended     slot request 3: over");
     EXPECT_EQ(reports("slots_released", {{"places", 1}, {"released", 2}}),
-              "job 7       slots_released  2 places, 1 are left");
+              "job 7       slots_released  2 slots, 1 remain");
 }
 
 TEST(JobViewTest, spawned_processes_are_listed)
@@ -120,8 +120,8 @@ TEST(JobViewTest, SM3_a_job_shows_the_answers_of_its_program)
     Json known = {{"told", 5}, {"accepted", 3}, {"declined", 1}};
     known["last"] = {{"request", 6}, {"stage", "told"}, {"uid", 2}, {"told_ms", 1000},
                      {"at_ms", 1000}};
-    EXPECT_EQ(changes(known), "SetChanges=5 told, 3 accepted, 1 declined; the last (request 6) "
-                              "told at " + format_time(1000) + " to process 2, which has not "
+    EXPECT_EQ(changes(known), "SetChanges=5 sent, 3 accepted, 1 declined; the last (request 6) "
+                              "sent at " + format_time(1000) + " to process 2, which has not "
                               "answered");
     known["last"]["stage"] = "declined";
     known["last"]["at_ms"] = 2000;
@@ -145,16 +145,16 @@ TEST(JobViewTest, X3_a_waiting_job_shows_missing_resources)
         return std::string();
     };
     Json shortage = {{"processes", 24}, {"room", 8}, {"giving", Json::array()}};
-    EXPECT_EQ(why(shortage), "Why=needs room for 24 processes, there is room for 8");
+    EXPECT_EQ(why(shortage), "Why=needs capacity for 24 processes, there is capacity for 8");
     shortage["giving"] = {{{"job", 3}, {"cores", 8}}, {{"job", nullptr}, {"cores", 4}}};
     EXPECT_EQ(why(shortage),
-              "Why=needs room for 24 processes, there is room for 8; job 3 gives 8 cores, a job "
-              "gives 4 cores");
+              "Why=needs capacity for 24 processes, there is capacity for 8; job 3 gives 8 cores, "
+              "a job gives 4 cores");
     shortage["room"] = 0;
-    EXPECT_EQ(why(shortage).substr(0, 49), "Why=needs room for 24 processes, there is none; j");
+    EXPECT_EQ(why(shortage).substr(0, 53), "Why=needs capacity for 24 processes, there is none; j");
     shortage["room"] = 24;
     EXPECT_EQ(why(shortage),
-              "Why=there is room for it, but it would keep those before it waiting");
+              "Why=there is capacity for it, but it would delay jobs before it in the queue");
     for (const Json &odd : {Json(), Json(5), Json{{"processes", "x"}}})
         EXPECT_EQ(why(odd), "Why=-") << odd;
 }
@@ -174,13 +174,13 @@ TEST(JobViewTest, X3_a_waiting_job_shows_its_start_and_the_jobs_changed_for_it)
                 {"expected_start_ms", 1000000},
                 {"expected_after", 2},
                 {"helpers", helpers}};
-    EXPECT_EQ(why(job), "Why=needs room for 32 processes, there is none; starts at " +
+    EXPECT_EQ(why(job), "Why=needs capacity for 32 processes, there is none; starts at " +
                             format_time(1000000) +
-                            " at the latest, when job 2 ends; for it job 1 has got 9 processes "
-                            "instead of 16, a job gets 23 instead of 16");
+                            " at the latest, when job 2 ends; for this job, job 1 now has 9 "
+                            "processes instead of 16, a job gets 23 instead of 16");
     job["expected_start_ms"] = nullptr;
     job["helpers"] = "odd";
-    EXPECT_EQ(why(job), "Why=needs room for 32 processes, there is none");
+    EXPECT_EQ(why(job), "Why=needs capacity for 32 processes, there is none");
 }
 
 TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
@@ -202,7 +202,8 @@ TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
     auto has = [](const std::string &text, const char *line) {
         return text.find(line) != std::string::npos;
     };
-    EXPECT_TRUE(has(known, "   Progress=4.91 probes a second (recently 4.5), 191 ms a round\n"))
+    EXPECT_TRUE(
+        has(known, "   Progress=4.91 probes a second (recently 4.5), 191 ms per iteration\n"))
         << known;
     EXPECT_TRUE(has(known, "   MpiShare=0.6 % (recently 2.0 %), from 0.4 % to 0.7 % by rank\n"))
         << known;
@@ -227,7 +228,7 @@ TEST(JobViewTest, L2_a_program_of_phases_reports_its_position)
     EXPECT_EQ(line(phase), "solve: 412 of 1000 iterations, about 3 min left");
     phase["behind"] = {{{"rank", 2}, {"host", "n1"}, {"iteration", 412}}};
     EXPECT_EQ(line(phase), "solve: 412 of 1000 iterations, about 3 min left; "
-                           "behind in iteration 412: rank 2 on n1");
+                           "straggler in iteration 412: rank 2 on n1");
     phase["iteration"] = 2;
     phase["behind"] = nullptr;
     EXPECT_EQ(line(phase), "solve: 2 of 1000 iterations") << "J7: from 3 on";
@@ -257,7 +258,7 @@ TEST(JobViewTest, a_program_that_does_not_probe_is_named)
     Json job = {{"size", 8}, {"min", 2}, {"max", 8}, {"adaptation", change}, {"why", "computes"}};
     std::string text = why(job);
     EXPECT_TRUE(text.starts_with("8 processes of 2:8; since ")) << text;
-    EXPECT_NE(text.find(" it is to have 4 (request 3), but its program has not come to a probe: "),
+    EXPECT_NE(text.find(" it is to have 4 (request 3), but its program has not reached a probe: "),
               std::string::npos)
         << text;
     job["adaptation"]["overdue"] = false;
@@ -268,8 +269,8 @@ TEST(JobViewTest, a_program_that_does_not_probe_is_named)
                       {"giving", Json::array()},
                       {"overdue",
                        {{{"job", 3}, {"cores", 2}}, {{"job", nullptr}, {"cores", 1}}}}}}};
-    EXPECT_EQ(why(waiting), "needs room for 4 processes, there is room for 2; job 3 was to give 2 "
-                            "cores, a job was to give 1 cores, and does not come to a probe");
+    EXPECT_EQ(why(waiting), "needs capacity for 4 processes, there is capacity for 2; job 3 was to "
+                            "give 2 cores, a job was to give 1 cores, and does not reach a probe");
 }
 
 TEST(JobViewTest, a_suspended_job_and_those_that_wait_for_it_name_each_other)
@@ -289,8 +290,8 @@ TEST(JobViewTest, a_suspended_job_and_those_that_wait_for_it_name_each_other)
                       {"suspended",
                        {{{"job", 3}, {"cores", 2}}, {{"job", nullptr}, {"cores", 1}}}}}}};
     EXPECT_EQ(why_text(waiting),
-              "needs room for 4 processes, there is room for 2; job 3 is suspended and keeps 2 "
-              "cores, a job is suspended and keeps 1 cores");
+              "needs capacity for 4 processes, there is capacity for 2; job 3 is suspended and "
+              "keeps 2 cores, a job is suspended and keeps 1 cores");
 }
 
 TEST(JobViewTest, records_read_as_sentences)

@@ -89,12 +89,12 @@ void print_inner_loop(const Json &answer, const Json &loop)
                                        : "loop at " + name + ", " + position_text(answer, loop)) +
                        ", ranks " + string_or(loop, "ranks", "?") + ": ";
     if (iterations > 0 && loop_us > 0)
-        line += number(loop_us / iterations / 1000, "%.3g ms a round, ") +
+        line += number(loop_us / iterations / 1000, "%.3g ms per iteration, ") +
                 percent(number_or(loop, "mpi_us", 0) / loop_us) + " of it in MPI (from " +
                 percent(number_or(loop, "ratio_min", 0)) + " to " +
                 percent(number_or(loop, "ratio_max", 0)) + " by rank); ";
     else
-        line += "no round measured; ";
+        line += "no iteration measured; ";
     print_line(line + items_text(loop));
 }
 
@@ -102,12 +102,12 @@ void print_loop(const Json &loop)
 {
     double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
     print_line("loop that probes, ranks " + string_or(loop, "ranks", "?") + ": " +
-               number(iterations > 0 ? loop_us / iterations / 1000 : 0, "%.3g ms a round, ") +
+               number(iterations > 0 ? loop_us / iterations / 1000 : 0, "%.3g ms per iteration, ") +
                percent(loop_us > 0 ? number_or(loop, "mpi_us", 0) / loop_us : 0) +
                " of it in MPI (from " + percent(number_or(loop, "ratio_min", 0)) + " to " +
-               percent(number_or(loop, "ratio_max", 0)) + " by rank; one round in " +
+               percent(number_or(loop, "ratio_max", 0)) + " by rank; one iteration in " +
                text_of(loop, "measured_every") + " measured)");
-    print_line("least in MPI, so that others wait for them: " + slowest_text(loop));
+    print_line("ranks with the least time in MPI, for which others wait: " + slowest_text(loop));
 }
 
 /* How the job has been lately, the newest last. */
@@ -147,7 +147,7 @@ void print_performance(const std::string &subject, const Json &answer)
 {
     if (!bool_or(answer, "available", false)) {
         print_line(subject +
-                   ": nothing is known: " + string_or(answer, "reason", "no reason given"));
+                   ": no measurements: " + string_or(answer, "reason", "no reason given"));
         return;
     }
     print_line(progress_line(subject, answer));
@@ -160,13 +160,13 @@ void print_performance(const std::string &subject, const Json &answer)
             print_inner_loop(answer, loop);
     }
     if (list_of(answer, "loops").empty())
-        print_line("no round of a loop with MPI_Probe_adapt has been measured yet");
+        print_line("no iteration of a loop with MPI_Probe_adapt has been measured yet");
 }
 
 void add_loops(CLI::App &app, int &code)
 {
     add_step_command(app, "loops",
-                     "show how fast a job or step goes on, and how much of its time MPI takes",
+                     "show the progress of a job or step, and the share of MPI in its time",
                      step_loops, job_loops, code);
 }
 

@@ -161,7 +161,7 @@ void add_nodes(CLI::App &app, int &code)
 {
     auto options = std::make_shared<NodesOptions>();
     CLI::App *command =
-        add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
+        add_command(app, "nodes", "list nodes and the jobs on them (JOB:CORES)", options->json);
     command->add_option("NODE", options->arguments, "only these, such as n[1-3]");
     command->add_option("-n,--nodes", options->names, "only these, such as n[1-3],n7");
     command->add_option("-t,--states,--state", options->states,

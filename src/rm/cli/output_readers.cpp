@@ -116,7 +116,7 @@ void OutputReaders::accept_one()
         return;
     if (readers_.size() >= READERS_MAX) {
         std::string full =
-            Json({{"error", "too many are attached to the job already"}}).dump() + "\n";
+            Json({{"error", "too many readers are attached to the job already"}}).dump() + "\n";
         [[maybe_unused]] ssize_t sent =
             send(socket.get(), full.data(), full.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return;
@@ -210,7 +210,8 @@ void OutputReaders::take_request(Reader &reader)
         std::count(line.begin(), line.end(), '{') + std::count(line.begin(), line.end(), '[') <= 1;
     Json request = is_flat ? Json::parse(line, nullptr, false) : Json();
     if (!request.is_object() || integer_or(request, "version", 0) != ATTACH_VERSION) {
-        const char *why = "this elastic run speaks version 1 of attaching: use the same release";
+        const char *why = "this elastic run has version 1 of the attach protocol: use the same "
+                          "release";
         reader.pending = Json({{"error", why}}).dump() + "\n";
         write(reader);
         reader.is_closed = true;
@@ -232,7 +233,7 @@ void OutputReaders::begin(Reader &reader, const Json &request)
         answer["input"] = input_ == &reader;
         if (input_ != &reader)
             answer["why_not"] =
-                no_input_.empty() ? "somebody else gives the job's input" : no_input_;
+                no_input_.empty() ? "another client sends the job's input" : no_input_;
     }
     reader.has_requested = true;
     reader.pending = answer.dump() + "\n";

@@ -12,7 +12,7 @@ std::string foreign_peer(int socket, bool or_root)
     ucred peer = {};
     socklen_t length = sizeof peer;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return "it is unknown who listens there";
+        return "the user of the listening process is unknown";
     if (peer.uid == geteuid() || (or_root && peer.uid == 0))
         return "";
     return "it belongs to user " + std::to_string(peer.uid) +
@@ -24,7 +24,7 @@ std::string other_than(int socket, unsigned uid)
     ucred peer = {};
     socklen_t length = sizeof peer;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return "it is unknown who listens there";
+        return "the user of the listening process is unknown";
     if (peer.uid == uid)
         return "";
     return "it belongs to user " + std::to_string(peer.uid) + ", not to user " +

@@ -33,7 +33,7 @@ std::string stragglers_text(const Json &phase)
 {
     std::string text;
     for (const Json &rank : list_of(phase, "behind"))
-        text += (text.empty() ? "; behind in iteration " : ", ") + text_of(rank, "iteration") +
+        text += (text.empty() ? "; straggler in iteration " : ", ") + text_of(rank, "iteration") +
                 ": rank " + text_of(rank, "rank") + " on " + string_or(rank, "host", "?");
     return text;
 }

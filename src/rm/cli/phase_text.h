@@ -8,7 +8,7 @@
 
 namespace elastic {
 
-/* "solve: 412 of 1000 iterations, about 3 min left; behind in iteration 409: rank 2 on n0", or
+/* "solve: 412 of 1000 iterations, about 3 min left; straggler in iteration 409: rank 2 on n0", or
  * for a rigid phase with one iteration "output, a rigid phase"; empty: it is in no phase.
  * Iterations are those that the slowest process has completed. */
 std::string phase_text(const Json &phase);

@@ -186,7 +186,7 @@ void add_show(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     auto script = std::make_shared<bool>(false);
-    CLI::App *command = add_command(app, "show", "show all about jobs", options->json);
+    CLI::App *command = add_command(app, "show", "show all properties of jobs", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
     command->add_flag("--script", *script, "print the submitted script instead");
     command->callback([options, script, &code] {
@@ -236,7 +236,7 @@ int read_times(Looking &options)
     auto [from, to] = std::pair(options.filter.from_ms, options.filter.to_ms);
     if (from && from > to.value_or(present_ms()))
         return complain(USAGE, to ? "--endtime: '" + *options.end_time + "' is before --starttime"
-                                  : "--starttime: '" + *options.start_time + "' has not come yet");
+                                  : "--starttime: '" + *options.start_time + "' is in the future");
     return DONE;
 }
 
@@ -275,7 +275,7 @@ void add_history(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     CLI::App *command = add_command(
-        app, "history", "list jobs that have ended, or all that happened to one", options->json);
+        app, "history", "list jobs that have ended, or all events of one", options->json);
     command->add_option("JOB", options->id, "one job");
     add_filters(command, *options, "--sort");
     add_state_filter(*command, options->filter, "-t,-s,--states,--state", "F,CA");
@@ -286,7 +286,7 @@ void add_history(CLI::App &app, int &code)
                         "only those that waited or ran then or earlier");
     command->add_option("-o,--format", options->format,
                         "fields as sacct's, such as JobID,JobName%20,Elapsed,MaxRSS");
-    command->add_flag("-l,--long", options->is_long, "what each has used");
+    command->add_flag("-l,--long", options->is_long, "the resources that each has used");
     command
         ->add_option("--limit", options->filter.limit,
                      "only the last N (default 100, with -S or -E all)")
@@ -338,10 +338,10 @@ void add_events(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     CLI::App *command = add_command(
-        app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
+        app, "events", "show the events of elasticd, of a job or of a step", options->json);
     command->add_option("ID", options->id,
                         "a job ('elastic queue') or a step ('elastic ps'); default: everything");
-    command->add_flag("--follow,-f", options->follow, "go on until the job or step ends");
+    command->add_flag("--follow,-f", options->follow, "continue until the job or step ends");
     command->add_option("--since", options->since, "from this event number on")
         ->check(CLI::NonNegativeNumber);
     command->callback([options, &code] { code = run_events(*options); });

@@ -33,23 +33,23 @@ std::string non_empty_or(const Json &data, const char *name, const char *otherwi
 /* Of slots beside the world; empty: of other resources. */
 std::string slots_detail(const std::string &event, const Json &data)
 {
-    std::string size_request = "wish " + shown(data, "wish") + ": ";
+    std::string slot_request = "slot request " + shown(data, "wish") + ": ";
     bool of_slots = string_or(data, "kind", "") == "slots";
     if (event == "wished" && of_slots)
-        return size_request + shown(data, "count") + " places" + after(" on ", data, "host") +
+        return slot_request + shown(data, "count") + " slots" + after(" on ", data, "host") +
                (bool_or(data, "exclusive", false) ? ", exclusive" : "") +
                (bool_or(data, "hard", false) ? "" : ", or fewer");
     if (event == "wish_ended" && of_slots)
-        return size_request + shown(data, "result") + after(": ", data, "reason");
+        return slot_request + shown(data, "result") + after(": ", data, "reason");
     if (event == "slots_granted")
-        return size_request + "places on " + node_list(list_of(data, "blocks"));
+        return slot_request + "slots on " + node_list(list_of(data, "blocks"));
     if (event == "spawned")
         return shown(data, "processes") + " processes" +
                (integer_or(data, "without_cores", 0) > 0
                     ? ", " + shown(data, "without_cores") + " without cores"
                     : "");
     if (event == "slots_released")
-        return shown(data, "released") + " places, " + shown(data, "places") + " are left";
+        return shown(data, "released") + " slots, " + shown(data, "places") + " remain";
     return "";
 }
 
@@ -76,10 +76,10 @@ std::string record_detail(const std::string &event, const Json &data)
     if (event == "name_published" || event == "name_withdrawn")
         return shown(data, "name");
     if (event == "wished")
-        return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " +
+        return "size request " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " +
             shown(data, "minimum") + ":" + shown(data, "maximum") + after(": ", data, "reason");
     if (event == "wish_ended")
-        return "wish " + shown(data, "wish") + ": " + shown(data, "result") + " with " +
+        return "size request " + shown(data, "wish") + ": " + shown(data, "result") + " with " +
             shown(data, "size") + " processes" + after(": ", data, "reason");
     if (event == "requested")
         return "request " + shown(data, "request") + ": " + resize_text(data) +

@@ -295,7 +295,8 @@ void add_report(CLI::App &app, int &code)
                        ? ""
                        : "numbers with commas are expected";
         });
-    command->add_option("--last", options->last, "only what was submitted in the last, such as 2h")
+    command->add_option("--last", options->last,
+                     "only jobs that were submitted within this time, such as 2h")
         ->type_name("TIME");
     command->add_option("--by", options->by, "a line for each user: jobs, core hours, waits")
         ->type_name("user")

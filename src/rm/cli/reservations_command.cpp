@@ -122,7 +122,8 @@ int post_reservation(ReservationOptions &options, const std::string &path, const
     for (const Json &job : list_of(answer, "jobs"))
         jobs += (jobs.empty() ? "" : ",") + job.dump();
     if (!jobs.empty())
-        print_line("jobs that may still run on its nodes when it begins, and then go on: " + jobs);
+        print_line("jobs that may still run on its nodes when it begins, and continue then: " +
+                   jobs);
     return DONE;
 }
 
@@ -162,7 +163,7 @@ int update_reservation(ReservationOptions &options)
     if (auto error = add_times(options, integer_or(*known, "from_ms", 0) / 1000, request))
         return complain(USAGE, error->message);
     if (request.empty())
-        return complain(USAGE, "name what is to be changed: elastic reservation update " +
+        return complain(USAGE, "give an option for the change: elastic reservation update " +
                                    options.name + " --until 18:00");
     return post_reservation(options,
                             "/v1/reservations/" + Elasticd::escaped(options.name) + "/update",
@@ -226,7 +227,7 @@ CLI::App *add_task(CLI::App &reservation, const char *name, const char *what, in
     command->add_option("--duration", options->duration, "how long it lasts, as a time limit")
         ->excludes(until);
     command->add_option("-u,--users", options->users,
-                        "who may use it, beside administrators; none: nobody");
+                        "users who may use it, beside administrators; none: no others");
     command->add_option("-g,--groups", options->groups, "and members of these Unix groups");
     return command;
 }
@@ -236,10 +237,11 @@ void add_reservation(CLI::App &app, int &code)
     CLI::App *command = app.add_subcommand(
         "reservation", "create, update, delete or show a reservation of nodes");
     command->require_subcommand(1);
-    CLI::App *create = add_task(*command, "create", "reserve nodes from a time to another", code,
+    CLI::App *create = add_task(*command, "create", "reserve nodes for a period", code,
                                 create_reservation, true);
     create->get_option("--nodes")->required();
-    add_task(*command, "update", "change what the options name", code, update_reservation, true);
+    add_task(*command, "update", "change the properties that the options name", code,
+             update_reservation, true);
     add_task(*command, "delete", "delete it", code, delete_reservation, false);
     add_task(*command, "show", "print one", code, show_reservation, false);
 }

@@ -74,9 +74,9 @@ CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code)
     CLI::App *command =
         add_command(app, "run", "run a program as a job and wait for it", options->json);
     add_job_options(*command, options->job);
-    command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
+    command->add_flag("-q,--quiet", options->quiet, "print no messages of elastic, except errors");
     command->footer(
-        "What follows the options is the program with its arguments:\n"
+        "The arguments after the options are the program and its arguments:\n"
         "elastic run -n 2:8 ./app --its-option\n"
         "Signals are passed on; the exit code is the job's.");
     command->callback([options, &line, &code] { code = run_job(*options, line.program); });

@@ -102,7 +102,7 @@ constexpr SlurmOption OPTIONS[] = {
     {"propagate", 0, Kind::NOTHING, ""},
     {"kill-on-invalid-dep", 0, Kind::NO, "a job that can never start is cancelled"},
     {"no-kill", 'k', Kind::NO_VALUE, "a job does not survive its node"},
-    {"comment", 0, Kind::NO, "--job-name is kept with the job"},
+    {"comment", 0, Kind::NO, "--job-name is stored with the job"},
     {"extra-node-info", 'B', Kind::NO, NO_CHOICE},
     {"sockets-per-node", 0, Kind::NO, NO_CHOICE},
     {"cores-per-socket", 0, Kind::NO, NO_CHOICE},
@@ -113,8 +113,8 @@ constexpr SlurmOption OPTIONS[] = {
     {"hint", 0, Kind::NO, NO_CHOICE},
     {"core-spec", 'S', Kind::NO, NO_CHOICE},
     {"thread-spec", 0, Kind::NO, NO_CHOICE},
-    {"profile", 0, Kind::NO, "'elastic loops' shows what programs do with their time"},
-    {"acctg-freq", 0, Kind::NO, "'elastic loops' shows what programs do with their time"},
+    {"profile", 0, Kind::NO, "'elastic loops' shows how programs use their time"},
+    {"acctg-freq", 0, Kind::NO, "'elastic loops' shows how programs use their time"},
     {"container", 0, Kind::NO, "elasticd starts no containers"},
     {"uid", 0, Kind::NO, "a job belongs to its submitter"},
     {"gid", 0, Kind::NO, "a job belongs to its submitter"},
@@ -239,7 +239,7 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
         std::string types = *given.value;
         for (const std::string &unknown : split_mail_types(types))
             found.notes.push_back("--mail-type=" + unknown +
-                                  " is not honoured: elasticd has no mail about that");
+                                  " is not honoured: elasticd sends no such mail");
         found.words.push_back("--mail-type=" + types);
         return std::nullopt;
     }

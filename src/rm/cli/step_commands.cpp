@@ -311,7 +311,7 @@ int step_events(const std::string &step, uint64_t since, bool follow, bool json)
         if (status == ReadStatus::CLOSED && follow)
             return DONE;        /* the step has ended */
         if (status != ReadStatus::LINE)
-            return complain(UNREACHABLE, "step " + step + " broke off its events");
+            return complain(UNREACHABLE, "step " + step + " ended its events unexpectedly");
         print_event(event, json);
         first = event.value("seq", first) + 1;
     }

@@ -241,12 +241,12 @@ int run_submit(const Submit &given, const ProgramLine &line)
 CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code)
 {
     auto options = std::make_shared<Submit>();
-    CLI::App *command = app.add_subcommand("submit", "hand a script or a program to elasticd");
+    CLI::App *command = app.add_subcommand("submit", "submit a script or a program to elasticd");
     add_submit_options(*command, *options);
-    command->footer("What follows the options is a script (a file that begins with #!; its lines "
-                    "#ELASTIC OPTIONS are\n"
+    command->footer("The arguments after the options are a script (a file that begins with #!; its "
+                    "lines #ELASTIC OPTIONS are\n"
                     "options, too, and its lines #SBATCH OPTIONS are honoured as far as possible) "
-                    "or a program, with its arguments.");
+                    "or a program, and its arguments.");
     command->callback([options, &line, &code] { code = run_submit(*options, line); });
     return command;
 }

@@ -125,8 +125,8 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
         answer = elasticd.request("GET", "/v1/jobs/" + text);
     if (is_step && answer.ok()) {
         code = complain(
-            USAGE, text + " is a job of elasticd and a step that runs without it: say job:" + text +
-                       " or step:" + text);
+            USAGE, text + " is a job of elasticd and a step that runs without it: "
+                   "give job:" + text + " or step:" + text);
         return std::nullopt;
     }
     if (is_step)
@@ -140,7 +140,7 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
     if (!text.empty() && !isdigit(static_cast<unsigned char>(text.front()))) {
         code = complain(NOT_FOUND,
                         "'" + text + "' is neither a job nor a step: " + JOB_NAME_FORM +
-                            ", a step has what 'elastic ps' lists");
+                            ", steps are listed by 'elastic ps'");
         return std::nullopt;
     }
     bool no_daemon = answer.status == 0;

@@ -140,12 +140,12 @@ void Waiter::take(const HttpAnswer &answer)
     }
     if (answer.status == 404) {
         code_ = complain(NOT_FOUND,
-                         "elasticd no longer knows job " + id_ + ": how it ended cannot be told");
+                         "elasticd no longer has job " + id_ + ": its result is unknown");
         return;
     }
     if (!is_away_)
         report(answer.complaint() + "; job " + id_ +
-            " goes on, waiting for elasticd");
+            " continues, waiting for elasticd");
     is_away_ = true;
     next_question_ = Clock::now() + RETRY_PAUSE;
 }
@@ -194,7 +194,7 @@ void Waiter::pass_signal(const PassedSignal &one)
     report(std::string("SIG") + one.name + " cannot be passed to job " + id_ + ": " +
         result.complaint());
     if (one.number == SIGINT && interrupts_ >= INTERRUPTS_TO_CANCEL)
-        code_ = complain(UNREACHABLE, "job " + id_ + " is left alone: it goes on");
+        code_ = complain(UNREACHABLE, "job " + id_ + " is not affected: it continues");
 }
 
 void Waiter::pass_delayed_signals()
@@ -244,7 +244,7 @@ void Waiter::poll_once()
         handle_signal(number);
     pass_delayed_signals();
     if (pipes_.is_broken() && !cancelled_)
-        cancel("its output is no longer wanted");
+        cancel("its output is no longer read");
 }
 
 void Waiter::drain()

@@ -98,7 +98,7 @@ std::vector<std::string> speedup_lines(const Json &job)
         : ", measured at " + std::to_string(points.size()) +
               (points.size() == 1 ? " size" : " sizes");
     if (end > 0)
-        head += "; more than " + std::to_string(end) + " processes bring nothing";
+        head += "; more than " + std::to_string(end) + " processes give no gain";
     Table table({{"SIZE", Table::RIGHT}, {"SPEEDUP", Table::RIGHT}, {"MEASURED", Table::RIGHT},
                  {"INTERVALS", Table::RIGHT}, {""}});
     for (const auto &[size, speedup] : speeds) {

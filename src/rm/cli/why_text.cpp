@@ -16,14 +16,14 @@ std::string held_text(const std::string &word)
         {"rigid_phase", "its program is in a phase without adaptations"},
         {"no_data", "it has not been measured at this size yet"},
         {"not_spmd", "no loop of all its processes has been seen"},
-        {"between_thresholds", "it uses what it has, and more would make it too little faster"},
-        {"ceiling", "more has been too much before"},
-        {"cost", "a change would cost more than it wins"},
-        {"at_minimum", "it has the least that it can have"},
-        {"at_maximum", "it has the most that it can have, or that is wanted for it"},
-        {"cores_wanted", "no core idles that it can use, or others wait for it"},
-        {"pause", "it was changed just now, or has refused a change"},
-        {"no_estimate", "it is not known for how long it runs"},
+        {"between_thresholds", "it uses its cores, and more would give too little speed-up"},
+        {"ceiling", "the next larger size has been too large before"},
+        {"cost", "a change would cost more than it gains"},
+        {"at_minimum", "it has its smallest size"},
+        {"at_maximum", "it has its largest or its preferred size"},
+        {"cores_wanted", "it can use no idle core, or other jobs wait for cores"},
+        {"pause", "its size changed recently, or a change failed"},
+        {"no_estimate", "its remaining run time is unknown"},
     };
     auto known = words.find(word);
     return known == words.end() ? word : known->second;
@@ -47,7 +47,8 @@ std::string last_change_text(const Json &job)
            (reason.empty() ? "" : ": " + reason) + ".";
 }
 
-/* "needs room for 24 processes, there is room for 8; job 3 gives 8 cores": what it waits for. */
+/* "needs capacity for 24 processes, there is capacity for 8; job 3 gives 8 cores": what it waits
+ * for. */
 std::string shortage_text(const Json &job)
 {
     const Json &missing = object_of(job, "shortage");
@@ -56,9 +57,9 @@ std::string shortage_text(const Json &job)
     if (processes <= 0)
         return "";
     if (capacity >= processes)
-        return "there is room for it, but it would keep those before it waiting";
-    std::string text = "needs room for " + std::to_string(processes) + " processes, there is ";
-    text += capacity > 0 ? "room for " + std::to_string(capacity) : "none";
+        return "there is capacity for it, but it would delay jobs before it in the queue";
+    std::string text = "needs capacity for " + std::to_string(processes) + " processes, there is ";
+    text += capacity > 0 ? "capacity for " + std::to_string(capacity) : "none";
     if (std::string full = names_text(list_of(missing, "full")); full != "-")
         text += " (its node list has full nodes: " + full + ")";
     auto add = [&](const char *list, const char *words) {
@@ -75,26 +76,26 @@ std::string shortage_text(const Json &job)
     add("giving", " gives ");
     add("suspended", " is suspended and keeps ");
     if (add("overdue", " was to give "))
-        text += ", and does not come to a probe";
+        text += ", and does not reach a probe";
     return text;
 }
 
-/* "; for it job 1 has got 9 processes instead of 16, job 2 gets 23 instead of 16" */
+/* "; for this job, job 1 now has 9 processes instead of 16, job 2 gets 23 instead of 16" */
 std::string helpers_text(const Json &job)
 {
     std::string text;
     for (const Json &each : list_of(job, "helpers")) {
         int64_t other = integer_or(each, "job", 0);
         bool is_first = text.empty();
-        text += is_first ? "; for it " : ", ";
+        text += is_first ? "; for this job, " : ", ";
         text += other > 0 ? "job " + std::to_string(other) : "a job";
-        text += (bool_or(each, "committed", false) ? " has got " : " gets ") + shown(each, "size") +
+        text += (bool_or(each, "committed", false) ? " now has " : " gets ") + shown(each, "size") +
                 (is_first ? " processes" : "") + " instead of " + shown(each, "from");
     }
     return text;
 }
 
-/* "8 processes of 2:8; since 12:03 it is to have 4 (request 3), but its program has not come to a
+/* "8 processes of 2:8; since 12:03 it is to have 4 (request 3), but its program has not reached a
  * probe: ..."; empty: nothing of the kind. */
 std::string overdue_text(const Json &job)
 {
@@ -104,7 +105,8 @@ std::string overdue_text(const Json &job)
     return shown(job, "size") + " processes of " + size_range(job) + "; since " +
            format_time(integer_or(change, "since_ms", 0)) + " it is to have " +
            shown(change, "size") + " (request " + shown(change, "request") +
-           "), but its program has not come to a probe: nobody counts on that until it does";
+           "), but its program has not reached a probe: no decision relies on this change until "
+           "then";
 }
 
 /* "suspended since 12:03; job 5, job 6 wait for its cores"; empty: it is not. */

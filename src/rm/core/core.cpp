@@ -399,7 +399,7 @@ void Core::Impl::on(const Resize &event)
     if (is_modified(*job))
         return refuse(event.request, AnswerCode::BUSY,
                       name + "'s program waits for " + std::to_string(job->size_request->size) +
-                          " processes; try again when it has got them");
+                          " processes; try again when it has them");
     if (job->spec.elasticity != Elasticity::MALLEABLE)
         return refuse(event.request, AnswerCode::RIGID,
                       name + " was not submitted as malleable: its size cannot change");
@@ -420,7 +420,7 @@ void Core::Impl::on(const Resize &event)
         event.size > old_size && event.size + held > most_processes(job->spec))
         return refuse(event.request, AnswerCode::STATE,
                       name + " has " + std::to_string(held) +
-                          " places for processes that its program starts: with them it has at "
+                          " slots for processes that its program starts: with them it has at "
                           "most " + std::to_string(most_processes(job->spec)));
     Change change{job->id, event.size, {}, {},
                   event.reason.empty() ? "requested by the user" : event.reason};
@@ -435,7 +435,8 @@ void Core::Impl::on(const Resize &event)
         Blocks own = present(*job);
         if (!space.fits(job->spec, event.size - old_size, own))
             return refuse(event.request, AnswerCode::CAPACITY,
-                          "there is room for " + std::to_string(space.capacity(job->spec, own)) +
+                          "there is capacity for " +
+                              std::to_string(space.capacity(job->spec, own)) +
                               " more processes of " + name + " now");
         change.joining = space.allocate(job->spec, event.size - old_size, own);
         int64_t more = int64_t{event.size - old_size} * job->spec.cores_per_process,
@@ -481,7 +482,7 @@ void Core::Impl::on(const Resume &event)
             "node " + node.name + " is not draining" +
                 (node.state() == NodeState::UP
                      ? ""
-                     : "; what is wrong with it is looked at now, and it comes back by itself"));
+                     : "; elasticd checks it now, and uses it again when the check succeeds"));
     answer(event.request, 0);
     update(node, [&] {
         node.draining = false;

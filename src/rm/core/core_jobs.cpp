@@ -419,7 +419,7 @@ void Core::Impl::withdraw(Job &job)
 {
     Adaptation &adaptation = *job.adaptation;
     if (adaptation.phase == AdaptPhase::ACQUIRING)
-        return come_to_nothing(job, false, "the nodes did not come in time");
+        return come_to_nothing(job, false, "the nodes were not allocated in time");
     adaptation.withdrawing = true;
     out_.push_back(
         CancelRequest{job.id, job.step, adaptation.request, adaptation.step_request});

@@ -32,7 +32,7 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
     int size = job.size_request->size;
     if (!is_own_size(spec, size)) {
         why = "the job " + describe_sizes(spec) + ", and may have " +
-              std::to_string(spec.extra_slots) + " places beyond";
+              std::to_string(spec.extra_slots) + " more slots";
         return 0;
     }
     int capacity = size;
@@ -67,7 +67,7 @@ int64_t Core::Impl::grant_modifies()
             again_ms = earlier(again_ms, slots_released_ms);
         else
             refuse_size_request(job, "the job holds " + std::to_string(count_slots(job)) +
-                                 " places for processes that its program starts: with them it has "
+                                 " slots for processes that its program starts: with them it has "
                                  "at most " + std::to_string(most_processes(job.spec)));
     }
     return again_ms;

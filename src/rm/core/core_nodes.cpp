@@ -22,7 +22,7 @@ bool can_have_cores(const State &state, const Node &node, int cores)
 std::string why_cores_wait(const Node &node, int cores)
 {
     return "it is to have " + std::to_string(cores) + " cores instead of " +
-           std::to_string(node.cores) + ": no job starts on it until those that use it fit";
+           std::to_string(node.cores) + ": no job starts on it until its jobs fit";
 }
 
 void Core::Impl::on(const NodeUp &event)
@@ -208,7 +208,8 @@ void Core::Impl::on(const NodesAcquired &event)
         return;
     if (event.request == 0 && job->state == JobState::STARTING && job->acquiring) {
         if (!can_have(*job, job->blocks, event.blocks))
-            return over(*job, JobState::PENDING, "the back end gave nodes that cannot be used");
+            return over(*job, JobState::PENDING,
+                        "the back end allocated nodes that cannot be used");
         rebook(*job, [&] {
             job->acquiring = false;
             job->blocks = event.blocks;
@@ -219,7 +220,7 @@ void Core::Impl::on(const NodesAcquired &event)
     } else if (job->adaptation && job->adaptation->request == event.request &&
                job->adaptation->phase == AdaptPhase::ACQUIRING) {
         if (!can_have(*job, job->adaptation->joining, event.blocks))
-            return come_to_nothing(*job, false, "the back end gave nodes that cannot be used");
+            return come_to_nothing(*job, false, "the back end allocated nodes that cannot be used");
         rebook(*job, [&] {
             job->adaptation->phase = AdaptPhase::SENT;
             job->adaptation->joining = event.blocks;

@@ -62,7 +62,7 @@ std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
         return listed_refusal(spec, size, capacity);
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
            std::to_string(state.nodes.size()) + " nodes together can hold " +
-           std::to_string(capacity) + " such processes; ask for less";
+           std::to_string(capacity) + " such processes; request less";
 }
 
 /* Of a job that not any node will do, and needs more than fits. */

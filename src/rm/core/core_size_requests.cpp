@@ -133,9 +133,9 @@ std::string Core::Impl::why_not_now(const Job &job) const
     if (job.size_request->target <= job.size())
         return "its size cannot change now";
     if (job.offer_after_ms > state.now_ms)
-        return "the last change has come to nothing";
+        return "the last change failed";
     if (job.grow_after_ms > state.now_ms)
-        return "its user has as many cores as he may have";
+        return "its user has reached the limit of cores";
     if (!state.indices().queue.empty() || state.wanted_nodes > 0)
         return "other jobs wait for cores";
     return "no cores are free for more than " + std::to_string(job.size()) + " processes";

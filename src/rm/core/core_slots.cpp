@@ -27,11 +27,10 @@ std::string describe_own_nodes(const SlotRequest &slot_request, int capacity)
     const std::string where = slot_request.host.empty()
                                   ? "the nodes of the job have"
                                   : "of the job's nodes " + slot_request.host + " has";
-    return where + " room for " + std::to_string(capacity) +
+    return where + " capacity for " + std::to_string(capacity) +
            (slot_request.exclusive ? " (exclusive)" : "") +
-           " beside its processes, and under Slurm it gets places there alone: ask for fewer, "
-           "submit it with more processes, or run it in one allocation (salloc) by elastic run or "
-           "mpiexec";
+           " beside its processes, and under Slurm it gets slots only there: request fewer, submit "
+           "it with more processes, or run it in one allocation (salloc) by elastic run or mpiexec";
 }
 
 std::vector<NodeName> exclusive_nodes(const StepSlots &event)
@@ -59,8 +58,8 @@ Blocks left_nodes(const Job &job, const Blocks &before)
 
 std::string describe_too_few(int extra_slots, int nodes)
 {
-    return std::to_string(extra_slots) + " places that are each to have a node for themselves " +
-           "(exclusive) need as many nodes, and there are " + std::to_string(nodes);
+    return std::to_string(extra_slots) + " exclusive slots need as many nodes, and there are " +
+           std::to_string(nodes);
 }
 
 bool is_same(const SlotRequest &known, const SlotRequest &reported)
@@ -84,25 +83,25 @@ std::string check(const Slots &known, const StepSlots &event)
     }
     for (const StepSlots::Held &held : event.held) {
         if (held.extra_slots < 1 || (most[held.node] -= held.extra_slots) < 0)
-            return "it holds more places on " + held.node + " than it was given";
+            return "it holds more slots on " + held.node + " than it was given";
     }
     uint64_t last = 0;
     for (const SlotRequest &slot_request : event.slot_requests) {
         if (slot_request.number <= last || slot_request.count < 1 ||
             slot_request.count > static_cast<int>(SLOTS_MAX))
-            return "its wishes are none";
+            return "its slot requests are not valid";
         last = slot_request.number;
     }
     for (size_t i = 0; i < event.spawned.size(); i++) {
         const NodeProcesses &each = event.spawned[i];
         if (each.processes < 1 || each.processes > REQUEST_SIZE_MAX ||
             (i > 0 && each.node <= event.spawned[i - 1].node))
-            return "its processes of MPI_Comm_spawn are none";
+            return "its processes of MPI_Comm_spawn are not valid";
     }
     bool bounded = event.mpiexec.size() <= REQUEST_MPIEXEC_BYTES_MAX &&
                    event.spawned.size() <= SPAWNED_NODES_MAX && event.held.size() <= SLOTS_MAX &&
                    event.slot_requests.size() <= SLOTS_MAX;
-    return bounded ? "" : "it is too much";
+    return bounded ? "" : "it is too large";
 }
 
 bool changes_slots(const Slots &known, const StepSlots &event)
@@ -268,8 +267,8 @@ std::string Core::Impl::why_never(const Job &job, const SlotRequest &slot_reques
     if (slot_request.hard && needs_gpus(job.spec))
         return "a job with GPUs has no slots beside its processes";
     if (slot_request.hard && slot_request.count > most)
-        return "the job " + describe_sizes(job.spec) + ": beside its processes there is room for " +
-               std::to_string(most) + "; submit it with --places " +
+        return "the job " + describe_sizes(job.spec) + ": beside its processes there is "
+               "capacity for " + std::to_string(most) + "; submit it with --places " +
                std::to_string(slot_request.count);
     if (slot_request.hard && slot_request.exclusive && slot_request.count > nodes)
         return describe_too_few(slot_request.count, nodes);
@@ -332,7 +331,7 @@ void Core::Impl::give_slots()
             record(record::SLOTS_GRANTED, job, data, "blocks", grant.blocks);
             out_.push_back(grant_slots(job, grant));
         } else if (!slot_request.hard) {
-            refuse_slots(job, turn.size_request, "no more places can be had now");
+            refuse_slots(job, turn.size_request, "no more slots are available now");
         }
     }
 }

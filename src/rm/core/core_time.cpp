@@ -76,7 +76,7 @@ void Core::Impl::overdue_start(Job &job)
         out_.push_back(start_step(job));
     else
         stop(job, job.spec.requeue ? JobState::PENDING : JobState::FAILED,
-             "the step was not started in time: nothing was heard of it");
+             "the step was not started in time: it sent no report");
 }
 
 void Core::Impl::overdue_adaptation(Job &job)
@@ -112,7 +112,7 @@ void Core::Impl::count_on_it_no_more(Job &job)
                 {"request", adaptation.request},
                 {"old_size", adaptation.old_size},
                 {"size", adaptation.size},
-                {"reason", "its program has not come to a probe for " + std::to_string(waited_s) +
+                {"reason", "its program has not reached a probe for " + std::to_string(waited_s) +
                                " s, and it is too late to withdraw the change"}};
     });
 }

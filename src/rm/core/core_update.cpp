@@ -85,7 +85,7 @@ std::string Core::Impl::refusal(const Job &job, const JobSpec &size_request, con
                " processes, which the new range must allow: resize it first";
     if (int held = count_slots(job); job.size() + held > most_processes(size_request))
         return name + " has " + std::to_string(job.size()) + " processes and " +
-               std::to_string(held) + " places for those that its program starts, which the new "
+               std::to_string(held) + " slots for those that its program starts, which the new "
                "maximum must allow";
     return "";
 }

@@ -22,7 +22,7 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
         code = AnswerCode::UNKNOWN;
         if (!other)
             return std::string("there is no ") + (each.array ? "array " : "job ") +
-                std::to_string(each.job) + " that could be waited for";
+                std::to_string(each.job) + " to wait for";
         code = AnswerCode::STATE;
         switch (dependency_state(each.kind, *other)) {
             case DependencyState::MET: break;
@@ -36,7 +36,7 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
     if (spec.singleton && !add_namesakes(spec, open)) {
         code = AnswerCode::LIMIT;
         return "more than " + std::to_string(DEPENDENCIES_MAX) + " jobs with the name " +
-            spec.name + " are there: submit it again when some have ended";
+            spec.name + " exist: submit it again when some have ended";
     }
     return "";
 }

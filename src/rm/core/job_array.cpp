@@ -52,8 +52,8 @@ int ArrayIndices::step() const
 Result<ArrayIndices> parse_array(const std::string &text)
 {
     const Error wrong{"the array '" + text.substr(0, 60) +
-                      "' is none: give indices such as 1-100, 0-6:2 or 1,3,5, and after % how many "
-                      "may run at once, such as 1-100%10"};
+                      "' is not valid: give indices such as 1-100, 0-6:2 or 1,3,5, and after % how "
+                      "many may run at once, such as 1-100%10"};
     size_t percent = text.find('%');
     ArrayIndices array;
     if (percent != text.npos) {

@@ -39,14 +39,14 @@ bool is_interval(const Interval &interval)
 std::string check(const LoopSample &loop)
 {
     if (loop.key.empty() || !is_key(loop.key) || !is_key(loop.parent))
-        return "the key of a loop is none";
+        return "the key of a loop is not valid";
     if (loop.name.size() > LOOP_NAME_BYTES_MAX)
         return "the name of loop " + loop.key + " is too long";
     if (!are_sums(loop.sums))
-        return "loop " + loop.key + " has times that cannot be";
+        return "loop " + loop.key + " has times that are not valid";
     if (loop.ratio_min_ppm < 0 || loop.ratio_min_ppm > loop.ratio_max_ppm ||
         loop.ratio_max_ppm > PPM)
-        return "loop " + loop.key + " has ratios that cannot be";
+        return "loop " + loop.key + " has ratios that are not valid";
     return "";
 }
 
@@ -174,7 +174,7 @@ std::string check(const PhasePosition &position)
     bool fits = is_sum(position.element) && is_sum(position.iteration) &&
         (position.total == -1 || is_sum(position.total)) &&
         (position.iteration_us == -1 || is_sum(position.iteration_us));
-    return fits ? "" : "its place in the program cannot be";
+    return fits ? "" : "its position in the program is not valid";
 }
 
 std::string check(const Sample &sample)
@@ -182,7 +182,7 @@ std::string check(const Sample &sample)
     if (sample.size < 1 || sample.processes < 1 || sample.processes > sample.size)
         return "it is of more processes than there are, or of none";
     if (!is_sum(sample.probes) || !is_sum(sample.epoch_ms))
-        return "its progress cannot be";
+        return "its progress is not valid";
     if (sample.loops.size() > SAMPLE_LOOPS_MAX)
         return "it has too many loops";
     if (std::string wrong = sample.position ? check(*sample.position) : ""; !wrong.empty())
@@ -204,20 +204,20 @@ std::string check(const Performance &known)
         return wrong;
     if (known.samples < 0 ||
         (known.samples == 0 && (known.newest.epoch_ms != 0 || known.newest.probes != 0)))
-        return "it has counts that cannot be";
+        return "it has counts that are not valid";
     if (!is_key(known.phase) || !are_sums(known.phase_began))
-        return "its phase cannot be";
+        return "its phase is not valid";
     if (known.window.size() > MONITOR_WINDOW_MAX ||
         known.history.size() > PERFORMANCE_HISTORY_MAX ||
         !std::all_of(known.window.begin(), known.window.end(), is_interval) ||
         !std::all_of(known.history.begin(), known.history.end(), is_interval))
-        return "its intervals cannot be";
+        return "its intervals are not valid";
     bool fits = statistics.count >= 0 && statistics.count <= STATISTICS_MAX &&
         statistics.sum_ppm >= 0 && statistics.sum_ppm <= statistics.count * MTCT_MAX_PPM &&
         statistics.squares >= 0 &&
         statistics.squares <=
             statistics.count * (MTCT_MAX_PPM / HUNDRED) * (MTCT_MAX_PPM / HUNDRED);
-    return fits ? "" : "its statistics cannot be";
+    return fits ? "" : "its statistics are not valid";
 }
 
 bool is_change(const Performance &known, const Sample &sample)

@@ -207,7 +207,7 @@ std::string check(const JobSpec &spec)
     if (spec.serial_ppm != NEVER && (spec.serial_ppm < 0 || spec.serial_ppm > PPM))
         return outside("the serial part in ppm", spec.serial_ppm, 0, PPM);
     if (!is_program(spec.program))
-        return "the key of its program is none";
+        return "the key of its program is not valid";
     if (spec.priority < -PRIORITY_MAX || spec.priority > PRIORITY_MAX)
         return outside("the priority", spec.priority, -PRIORITY_MAX, PRIORITY_MAX);
     if (spec.begin_ms < 0 || spec.begin_ms > BEGIN_MAX_MS)

@@ -66,13 +66,13 @@ void remove_oldest(LearnedPrograms &programs)
 std::string check(const Learned &learned)
 {
     if (!is_program(learned.program) || learned.program.empty() || learned.ended_ms < 0)
-        return "a program that is remembered is none";
+        return "a stored program is not valid";
     Performance known;
     known.history = learned.sizes;
     if (learned.sizes.empty() || learned.sizes.size() > LEARNED_SIZES_MAX)
-        return "a program is remembered at too many sizes, or at none";
+        return "a program is stored with too many sizes, or with none";
     bool times_fit = learned.mean_standstill_ms >= NEVER && learned.mean_duration_ms >= NEVER;
-    return times_fit ? check(known) : "a program's adaptations take a time that cannot be";
+    return times_fit ? check(known) : "the adaptation time of a program is not valid";
 }
 
 const Learned *find_learned(const LearnedPrograms &programs, const Job &job)

@@ -58,7 +58,7 @@ struct Node {
         if (!trouble.empty() || !reason.empty() || gpus == gpus_next)
             return trouble.empty() ? reason : trouble;
         return "it is to have " + std::to_string(gpus_next) + " GPUs instead of " +
-               std::to_string(gpus) + ": no job starts on it until those with others have ended";
+               std::to_string(gpus) + ": no job starts on it until jobs with other GPUs have ended";
     }
     ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason, trouble, start_faults_ms, gpus,
                    gpus_next)

@@ -72,9 +72,9 @@ TEST_P(SlotsOnOwnNodesTest, requests_beyond_their_capacity_are_refused)
         EXPECT_NE(reason.find("salloc"), std::string::npos) << reason;
         EXPECT_LE(reason.size(), REQUEST_REASON_BYTES_MAX) << "it reaches the program as a whole";
     };
-    refused(slot_request_of(1, 4, true), "the nodes of the job have room for 3 beside");
-    refused(exclusive_request(2, 2, true), "room for 1 (exclusive)");
-    refused(slot_request_of(3, 1, true, "n1"), "of the job's nodes n1 has room for 0");
+    refused(slot_request_of(1, 4, true), "the nodes of the job have capacity for 3 beside");
+    refused(exclusive_request(2, 2, true), "capacity for 1 (exclusive)");
+    refused(slot_request_of(3, 1, true, "n1"), "of the job's nodes n1 has capacity for 0");
     report_slots(id, 0, {}, {slot_request_of(4, 3, true, "n0")});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->size_request, 4u);
@@ -127,7 +127,7 @@ TEST_P(SlotsOnOwnNodesTest, a_request_beyond_the_capacity_of_a_smaller_job_is_re
     shrink(id, 4);
     report_slots(id, 2, {}, {slot_request_of(3, 1, true)});
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("room for 0"), std::string::npos);
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("capacity for 0"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SlotsOnOwnNodesTest, every_policy(), policy_name);

@@ -74,8 +74,7 @@ TEST(ReservationsTest, its_jobs_run_on_its_nodes_while_it_lasts)
         EXPECT_EQ(machine.reason(own), "Reserved: reservation course has not begun");
         JobId large = machine.submit(rigid(16, 3 * HOUR_MS));
         EXPECT_EQ(machine.reason(large),
-                  "Reserved: reservation course needs its nodes before it would have ended by its "
-                  "time limit");
+                  "Reserved: reservation course needs its nodes before its time limit would end");
         JobId other = machine.submit(rigid(2, HOUR_MS));
         EXPECT_EQ(machine.job(other).state, JobState::STARTING) << "nobody is in its way";
         machine.run(other);

@@ -201,7 +201,7 @@ TEST_P(SizeRequestTest, one_that_processes_wait_for_is_granted_or_refused_at_onc
         ASSERT_TRUE(driver.last<ResizeStep>()) << "whatever the pause between two changes";
         EXPECT_EQ(driver.last<ResizeStep>()->size, 8);
         driver.commit(id);
-        EXPECT_FALSE(driver.last<RefuseSizeRequest>()) << "it has got it";
+        EXPECT_FALSE(driver.last<RefuseSizeRequest>()) << "it now has it";
         granted(id, number);
         make(id, waited_for(number + 1, 9));
         ASSERT_TRUE(driver.last<RefuseSizeRequest>());
@@ -248,7 +248,7 @@ TEST_P(SizeRequestTest, one_that_processes_wait_for_ends_with_the_change_that_fa
     ASSERT_TRUE(driver.job(id).adaptation);
     driver.send(StepFailed{{id, 1, driver.job(id).adaptation->request, "a joining process died"}});
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "the last change has come to nothing");
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "the last change failed");
     make(id, waited_for(2, 8));
     EXPECT_TRUE(driver.last<ResizeStep>()) << "another call is no offer that pauses";
 }

@@ -41,7 +41,7 @@ TEST_P(SlotsTest, a_soft_request_ends_at_once)
     report_slots(id, 1, {{"n0", 3}, {"n1", 4}}, {slot_request_of(2, 1, false)});
     EXPECT_FALSE(driver.last<GrantSlots>());
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "no more places can be had now");
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "no more slots are available now");
 }
 
 TEST_P(SlotsTest, world_and_slots_are_never_more_than_the_maximum)
@@ -50,7 +50,7 @@ TEST_P(SlotsTest, world_and_slots_are_never_more_than_the_maximum)
     report_slots(id, 0, {}, {slot_request_of(1, 3, true)});
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
     EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find(
-                  "there is room for 2; submit it with --places 3"),
+                  "there is capacity for 2; submit it with --places 3"),
               std::string::npos);
     report_slots(id, 0, {}, {slot_request_of(1, 3, true), slot_request_of(2, 2, true)});
     EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the step has not received it";

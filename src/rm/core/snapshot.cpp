@@ -97,7 +97,7 @@ std::string contradiction(const Stored &stored)
         if (std::string wrong = check(learned); !wrong.empty())
             return wrong;
     if (stored.learned.size() > LEARNED_PROGRAMS_MAX)
-        return "too many programs are remembered";
+        return "too many programs are stored";
     std::set<std::string> nodes;
     for (const Node &node : stored.nodes)
         nodes.insert(node.name);

@@ -20,7 +20,7 @@ std::string why_reserved(const State &state, const JobSpec &spec)
 {
     if (spec.reservation.empty())
         return "Reserved: " + reservations_of(*spec.in) +
-               " needs its nodes before it would have ended by its time limit";
+               " needs its nodes before its time limit would end";
     const NodeReservation *own = state.reservation(spec.reservation);
     std::string name = "reservation " + spec.reservation;
     if (!own)
@@ -40,7 +40,7 @@ std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
         const Node *node = state.node(missing);
         std::string why = node ? node->why() : "";
         return "ReqNodeNotAvail: node " + missing + " of its node list " +
-               (node ? std::string("is ") + to_string(node->state()) : "is not there any more") +
+               (node ? std::string("is ") + to_string(node->state()) : "does not exist any more") +
                (why.empty() ? "" : " (" + why + ")");
     }
     bool lacks = !any_node_will_do(spec) &&
@@ -154,7 +154,7 @@ std::string why_waiting(const State &state, const Job &job)
                (more ? ", and for " + std::to_string(more) + " more" : "");
     }
     if (job.deferred)
-        return "its time to begin has not come";
+        return "its begin time has not been reached";
     if (job.task && job.task->waits)
         return "the limit of its array: " +
             std::to_string(state.arrays.at(job.task->array).limit) + " tasks run at once";

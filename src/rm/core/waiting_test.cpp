@@ -230,7 +230,7 @@ TEST(WaitingTest, a_job_begins_when_its_time_has_come)
     ASSERT_TRUE(driver.last<SetTimer>());
     EXPECT_EQ(driver.last<SetTimer>()->at_ms, later.begin_ms);
     EXPECT_EQ(why_waiting(driver.core.state(), driver.job(first)),
-              "its time to begin has not come");
+              "its begin time has not been reached");
     driver.now_ms += 1000;
     JobId second = driver.submit(rigid(2)), third = driver.submit(rigid(2));
     EXPECT_EQ(driver.job(second).state, JobState::STARTING);

@@ -101,7 +101,7 @@ std::string Daemon::start_parts()
     if (!gpus)
         return gpus.error();
     if (!gpus.value().empty() && backend_->asynchronous_nodes())
-        return "backend.gpus is of no use with this back end: Slurm books the GPUs of its nodes";
+        return "backend.gpus has no effect with this back end: Slurm books the GPUs of its nodes";
     gpu_counts_ = std::move(gpus.value());
     number_gpus();
     if (std::string wrong = read_lists(); !wrong.empty())
@@ -232,7 +232,7 @@ void Daemon::confine(JobId id)
     std::string group = step_group(control_groups_, id, job->step);
     std::string error = confinement_->apply(id, booked_cores(state(), *job), group);
     if (!error.empty())
-        log_line(LogLevel::WARNING, "a step is not confined to what its job has",
+        log_line(LogLevel::WARNING, "a step is not confined to the resources of its job",
                  {{"job", id}, {"error", error}});
 }
 
@@ -299,7 +299,8 @@ void Daemon::run()
     journal_.close();
     servers_.clear();
     unlink(settings_.socket.c_str());
-    log_line(LogLevel::INFO, "elasticd has stopped; running steps go on", {{"seq", state().seq}});
+    log_line(LogLevel::INFO, "elasticd has stopped; running steps "
+                             "continue", {{"seq", state().seq}});
     lifetime_.end();
 }
 

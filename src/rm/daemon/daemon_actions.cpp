@@ -110,9 +110,9 @@ Result<Steps::Program> Daemon::make_program(
 {
     const Job *job = state().job(start.job);
     auto launch = row ? parse<Launch>(row->body)
-                      : Result<Launch>(Error{"the store does not know what is to be run"});
+                      : Result<Launch>(Error{"the store has no program for this job"});
     if (!launch || !job)
-        return Error{launch ? "the job is gone" : launch.error()};
+        return Error{launch ? "the job does not exist any more" : launch.error()};
     std::string error = backend_->prepare_step(*job, folder);
     if (!error.empty())
         return Error{error};

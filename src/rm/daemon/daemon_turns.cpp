@@ -59,7 +59,7 @@ void Daemon::turned(double processor_seconds)
 {
     metrics_.time_turn(processor_seconds);
     if (processor_seconds * 1000 >= LONG_TURN_MS)
-        log_line(LogLevel::WARNING, "a turn of elasticd's loop was a long one",
+        log_line(LogLevel::WARNING, "a turn of elasticd's loop took long",
                  {{"processor_ms", std::lround(processor_seconds * 1000)}});
 }
 

@@ -146,7 +146,7 @@ std::string Recovery::repair(const std::string &wrong)
     log_line(LogLevel::ERROR, wrong + "; it is put into quarantine",
              {{"seq", bad_seq_},
               {"instead", submission.value() ? "the submission as its rows have it" : "nothing"},
-              {"advice", "look at the disk; what was there is in the table quarantined"}});
+              {"advice", "check the disk; the previous content is in the table quarantined"}});
     return "";
 }
 
@@ -159,7 +159,7 @@ std::string Recovery::replay(const Event &event)
             derive(derived_, state(), event, action, last_job);
         return "";
     } catch (const std::exception &exception) {
-        return std::string("the core cannot bear it (") + exception.what() +
+        return std::string("elasticd fails at this event (") + exception.what() +
             "): " + quarantine_advice(event.seq);
     }
 }
@@ -195,9 +195,9 @@ Result<Recovered> recover(Store &store, bool repairs)
     if (!error.empty())
         return Error{
             error +
-            "\nNothing was changed, and all running steps go on.  doc/admin/elasticd.md (\"A store "
-            "that cannot be read\") says what to do; an event that cannot be used is taken out "
-            "with elasticd --quarantine-event NUMBER"};
+            "\nNothing was changed, and all running steps continue.  doc/admin/elasticd.md (\"A "
+            "store that cannot be read\") describes what to do; elasticd --quarantine-event NUMBER "
+            "removes an event that cannot be used"};
     error = recovery.write_derived();
     if (!error.empty())
         return Error{error};

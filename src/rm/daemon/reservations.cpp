@@ -44,8 +44,8 @@ Result<Reservations> Reservations::read(const std::vector<ReservationSettings> &
     if (std::string wrong = check(reservations.configured_); !wrong.empty())
         return Error{wrong};
     if (std::string wrong = check(all); !wrong.empty())
-        return Error{wrong + ", one of the configuration and one that a command has made: change "
-                             "the configuration, or start elasticd without its one and delete the "
+        return Error{wrong + ", one of the configuration and one of a command: change the "
+                             "configuration, or start elasticd without the first and delete the "
                              "other ('elastic reservation delete')"};
     for (const NodeReservation &each : all)
         reservations.allow(each.name,

@@ -26,8 +26,8 @@ std::string prepare_folder(const std::string &folder)
     struct stat status = {};
     if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
         status.st_uid != geteuid() || (status.st_mode & 022) != 0)
-        return folder + " is not a directory of this user that nobody else may write: "
-               "remove it, or set listen.socket to another place";
+        return folder + " is not a directory of this user that other users cannot write: remove "
+               "it, or set listen.socket to another place";
     return "";
 }
 

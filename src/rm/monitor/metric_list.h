@@ -26,7 +26,7 @@ inline constexpr MetricInfo GPUS{"elasticd_gpus", "gauge", nullptr, "GPUs of all
 inline constexpr MetricInfo GPUS_USED{
     "elasticd_gpus_used", "gauge", nullptr, "GPUs that jobs have."};
 inline constexpr MetricInfo UNEXPECTED{"elasticd_unexpected_events_total", "counter", nullptr,
-                                       "Events that did not fit."};
+                                       "Events that were not expected in the state of the core."};
 inline constexpr MetricInfo EVENTS{
     "elasticd_events_total", "counter", "event", "Events that the core has handled."};
 inline constexpr MetricInfo RECORDS{
@@ -34,17 +34,17 @@ inline constexpr MetricInfo RECORDS{
 inline constexpr MetricInfo RESPONSES{
     "elasticd_http_responses_total", "counter", "status", "Responses to HTTP requests."};
 inline constexpr MetricInfo STANDSTILL{"elasticd_standstill_seconds_total", "counter", nullptr,
-                                       "Time that programs stood still for adaptations."};
+                                       "Standstill of programs by adaptations."};
 inline constexpr MetricInfo STORAGE_ERRORS{"elasticd_storage_errors_total", "counter", nullptr,
                                            "Commits that failed."};
 inline constexpr MetricInfo REDUNDANT{"elasticd_step_reports_redundant_total", "counter", nullptr,
-                                      "Reports of steps that repeated what was known."};
+                                      "Reports of steps that changed nothing."};
 inline constexpr MetricInfo STEPS_BROKEN{"elasticd_steps_broken_total", "counter", nullptr,
                                          "Steps that have broken the step protocol."};
 inline constexpr MetricInfo EVENTS_DROPPED{"elasticd_step_events_dropped_total", "counter", nullptr,
-                                           "Events of steps that cannot be."};
+                                           "Events of steps that are not valid."};
 inline constexpr MetricInfo SAMPLES{"elasticd_samples_total", "counter", "result",
-                                    "Samples of what programs do with their time."};
+                                    "Samples of the performance of programs."};
 inline constexpr MetricInfo CORES_MEASURED{"elasticd_cores_measured", "gauge", nullptr,
                                            "Cores of jobs whose time in MPI is known."};
 inline constexpr MetricInfo MPI_RATIO{
@@ -66,7 +66,7 @@ inline constexpr MetricInfo COMMIT{
     "elasticd_commit_seconds", "histogram", nullptr, "Time of one commit of the store."};
 inline constexpr MetricInfo TURN{
     "elasticd_turn_seconds", "histogram", nullptr,
-    "Processor time of one turn of the loop, in which nobody else is served."};
+    "Processor time of one turn of the loop, during which no other client is served."};
 inline constexpr MetricInfo TURN_LONGEST{"elasticd_turn_longest_seconds", "gauge", nullptr,
                                          "Processor time of the longest turn of this process."};
 inline constexpr MetricInfo SUBMIT{"elasticd_submit_seconds", "histogram", nullptr,

@@ -46,7 +46,7 @@ const std::vector<ReportMetric> METRICS = {
     {"Adaptations", {"adaptations", "committed"}, "count"},
     {"Withdrawn", {"adaptations", "withdrawn"}, "count"},
     {"Failed adaptations", {"adaptations", "failed"}, "count"},
-    {"Stood still", {"standstill_ms"}, "ms"},
+    {"Standstill", {"standstill_ms"}, "ms"},
 };
 
 }  // namespace

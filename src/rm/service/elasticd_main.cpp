@@ -92,9 +92,8 @@ std::string make_nested_folders(const Settings &settings)
         if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
             status.st_uid != geteuid() || (status.st_mode & 077) != 0)
             return folder +
-                " is not a directory of yours with mode 0700, so that others could meddle with it: "
-                "remove it, or "
-                "set XDG_RUNTIME_DIR to a directory of yours";
+                " is not a directory of yours with mode 0700, so that other users could change it: "
+                "remove it, or set XDG_RUNTIME_DIR to a directory of yours";
     }
     return "";
 }
@@ -199,12 +198,12 @@ int run_quarantine(const Settings &settings, uint64_t seq)
     auto store = Store::open(settings.state_dir);
     if (store && !is_event_to_blame(store.value(), seq))
         return complain("event " + std::to_string(seq) +
-                        " is not what keeps elasticd from starting: nothing was changed");
+                        " does not prevent elasticd from starting: nothing was changed");
     std::string error = store ? store.value().quarantine(seq) : store.error();
     if (!error.empty())
         return complain(error);
     std::cout << "event " << seq
-              << " is taken out of the log; what it was is in the table quarantined\n";
+              << " is removed from the log; its content is in the table quarantined\n";
     return 0;
 }
 
@@ -224,15 +223,16 @@ int run(int argc, char **argv)
     app.add_flag("--replay", options.replay,
                  "run the stored events through the core again, compare, and end");
     app.add_option("--quarantine-event", options.quarantine,
-                   "take the stored event of this number out of the log, since elasticd cannot "
-                   "bear it, and end")
+                   "remove the stored event of this number from the log, if elasticd fails at it, "
+                   "and end")
         ->check(CLI::PositiveNumber);
     app.add_flag("--end-unknown-steps", options.end_unknown,
-                 "end what runs and is newer than the store (after an older store was put back)");
+                 "end running steps that are newer than the store (after an older store was "
+                 "restored)");
     auto *nested = app.add_option("--nested", options.nested_file,
-                                  "manage just the nodes of the allocation of Slurm, PBS or LSF "
-                                  "that this is in, or those in a "
-                                  "file (--nested=FILE: NAME or NAME:CORES in each line)")
+                                  "manage only the nodes of the allocation of Slurm, PBS or LSF "
+                                  "around it, or those in a file (--nested=FILE: NAME or "
+                                  "NAME:CORES in each line)")
                        ->expected(0, 1)
                        ->type_name("[FILE]");
     app.add_option("--idle-exit", options.idle_exit, "instead of idle_exit: a time such as 5m");

@@ -21,7 +21,7 @@ const std::vector<Setting<Settings>> &setting_table()
          false,
          "debug, info, warning, error"},
         {"", "idle_exit", &Settings::idle_exit_ms,
-         "elasticd ends when it has had no job for so long; 0: never.", 0, YEAR_MS, true},
+         "elasticd ends after this time without a job; 0: never.", 0, YEAR_MS, true},
         {"listen", "socket", &Settings::socket,
          "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
@@ -43,21 +43,21 @@ const std::vector<Setting<Settings>> &setting_table()
         {"scheduling",
          "policy",
          &Settings::policy,
-         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow; "
-         "efficient: as fill, by "
-         "the time that MPI takes; measured: as fill, by how much faster each job becomes.",
+         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs shrink for waiting jobs "
+         "and grow; efficient: as fill, by the time that MPI takes; measured: as fill, by the "
+         "measured speed-up of each job.",
          0,
          0,
          false,
          "fcfs, easy, fill, efficient, measured"},
         {"scheduling", "efficiency", &Settings::efficiency,
-         "measured: nobody gets cores that bring less than this part of a proportional gain in "
+         "measured: no job gets cores that give less than this part of a proportional gain in "
          "speed."},
         {"scheduling",
          "efficiency_idle",
          &Settings::efficiency_idle,
-         "measured: the same of cores that nobody else can use: they are loaned, and taken back "
-         "for whoever can. 0: to all that do not become slower. The same number as efficiency: "
+         "measured: the same for cores that no other job can use: they are loaned until another "
+         "job can use them. 0: to all that do not become slower. The same number as efficiency: "
          "they idle.",
          0,
          0,
@@ -65,13 +65,15 @@ const std::vector<Setting<Settings>> &setting_table()
          "",
          true},
         {"scheduling", "mtct_upper", &Settings::mtct_upper,
-         "efficient: a job whose MPI time by computing time is above gives half of its processes."},
+         "efficient: a job with a larger MPI time by computing time is reduced to half of its "
+         "processes."},
         {"scheduling", "mtct_lower", &Settings::mtct_lower,
-         "efficient: one that is below may have twice as many."},
+         "efficient: a job with a smaller one may have twice as many."},
         {"scheduling", "ceiling_hold", &Settings::ceiling_hold_ms,
-         "efficient: a size that was too large is not given again for so long.", 0, YEAR_MS, true},
+         "efficient: a job does not get a size that was too large again before "
+         "this time.", 0, YEAR_MS, true},
         {"scheduling", "reduce_when_idle", &Settings::reduce_when_idle,
-         "efficient: jobs give processes that they use badly also when nobody waits."},
+         "efficient: jobs release processes that they use badly also when no job waits."},
         {"scheduling",
          "range",
          &Settings::range,
@@ -82,28 +84,28 @@ const std::vector<Setting<Settings>> &setting_table()
          false,
          "double, model"},
         {"scheduling", "priority_weight", &Settings::priority_weight_ms,
-         "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
+         "One point of priority equals this waiting time.", 0, YEAR_MS, true},
         {"scheduling", "fair_share", &Settings::fair_share_ms,
-         "A user who has used all cores during the half-life stands in the queue as if his jobs "
-         "had been submitted so much later, other users by their part of it; 0: off.",
+         "The jobs of a user who has used all cores during the half-life are queued as if they had "
+         "been submitted this much later, those of other users in proportion; 0: off.",
          0, YEAR_MS, true},
         {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
          "In this time half of a user's use expires.", 60000, YEAR_MS, true},
         {"scheduling", "backfill_depth", &Settings::backfill_depth,
          "Waiting jobs that are examined after the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
-         "A change of size on which the program has not agreed by then is withdrawn; one that it "
-         "has agreed on and not made is counted on by nobody.", 1000,
+         "A change of size on which the program has not agreed by then is withdrawn; no decision "
+         "relies on one that it has agreed on and not made.", 1000,
          YEAR_MS, true},
         {"scheduling", "offer_pause", &Settings::offer_pause_ms,
-         "Between two changes of one job for which nobody waits.", 0, YEAR_MS, true},
+         "Between two changes of one job for which no job waits.", 0, YEAR_MS, true},
         {"scheduling", "refusal_pause", &Settings::refusal_pause_ms,
-         "After a change that came to nothing; doubles each time, up to refusal_pause_max.", 0,
+         "After a change that failed; doubles each time, up to refusal_pause_max.", 0,
          YEAR_MS, true},
         {"scheduling", "refusal_pause_max", &Settings::refusal_pause_max_ms, "See refusal_pause.",
          0, YEAR_MS, true},
         {"scheduling", "start_attempts", &Settings::start_attempts,
-         "A job that cannot be started so often has failed.", 1, 100},
+         "A job fails when so many of its starts have failed.", 1, 100},
         {"scheduling", "start_pause", &Settings::start_pause_ms,
          "After a start that failed, times the failures in a row.", 0, YEAR_MS, true},
         {"job", "default_time_limit", &Settings::default_time_limit_ms,
@@ -140,16 +142,16 @@ const std::vector<Setting<Settings>> &setting_table()
         {"job", "epilog", &Settings::epilog,
          "The same after the last process of a job on the node has ended."},
         {"job", "prolog_epilog_limit", &Settings::node_program_limit_ms,
-         "Then prolog and epilog are ended, and have failed.", 1000, HOUR_MS, true},
+         "After this time prolog and epilog are ended, and have failed.", 1000, HOUR_MS, true},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
-         "A request that a step has not answered is sent again.", 1000, HOUR_MS, true},
-        {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
+         "A request that a step has not answered by then is sent again.", 1000, HOUR_MS, true},
+        {"step", "answer_tries", &Settings::answer_tries, "How many times.", 1, 1000},
         {"monitor", "interval", &Settings::monitor_interval_ms,
-         "How often adaptive programs are queried how fast they proceed and how much of their time "
-         "MPI takes; 0: they measure nothing.",
+         "How often adaptive programs are queried for their progress and the share of MPI in their "
+         "time; 0: they measure nothing.",
          0, HOUR_MS, true},
-        {"monitor", "window", &Settings::monitor_window, "So many samples tell how much it is now.",
-         1, MONITOR_WINDOW_MAX},
+        {"monitor", "window", &Settings::monitor_window,
+         "The recent share is computed from so many samples.", 1, MONITOR_WINDOW_MAX},
         {"backend",
          "kind",
          &Settings::backend,
@@ -167,7 +169,7 @@ const std::vector<Setting<Settings>> &setting_table()
          "local: nodes are called PREFIX0, PREFIX1, ..."},
         {"backend", "hosts", &Settings::hosts,
          "hosts: names that ssh knows, \"NAME\" or \"NAME:CORES\"; without a number the host is "
-         "asked."},
+         "queried."},
         {"backend", "hosts_file", &Settings::hosts_file,
          "hosts: a file with more of them, one in a line; # begins a comment."},
         {"backend", "gpus", &Settings::gpus,
@@ -220,10 +222,11 @@ const std::vector<Setting<Settings>> &setting_table()
          "slurm: one that waits for longer than this waits for something else, and is ignored.",
          1000, YEAR_MS, true},
         {"mail", "command", &Settings::mail_command,
-         "Sends one mail, which it gets on its standard input with its header, such as "
-         "[\"/usr/sbin/sendmail\", \"-t\"]; it runs as elasticd's user. Empty: no mail is sent."},
-        {"mail", "deadline", &Settings::mail_deadline_ms, "Then the command is ended.", 1000,
-         HOUR_MS, true},
+         "A command that sends one mail, which it reads from standard input with its header, such "
+         "as [\"/usr/sbin/sendmail\", \"-t\"]; it runs as elasticd's user. Empty: no mail is "
+         "sent."},
+        {"mail", "deadline", &Settings::mail_deadline_ms,
+         "After this time the command is ended.", 1000, HOUR_MS, true},
         {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1,
          1000000},
         {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1,
@@ -245,7 +248,7 @@ const std::vector<Setting<Settings>> &setting_table()
         {"limits", "connections_per_user", &Settings::connections_per_user_max,
          "The same of one user.", 1, 10000},
         {"limits", "request_time", &Settings::request_time_ms,
-         "How long a client may take to send a request, or be silent; then it is disconnected.",
+         "How long a client may take to send a request, or be idle; then it is disconnected.",
          1000, HOUR_MS, true},
         {"limits", "answer_time", &Settings::answer_time_ms,
          "How long a client may take to read an answer.", 1000, HOUR_MS, true},
@@ -260,7 +263,7 @@ const std::vector<Setting<Settings>> &setting_table()
         {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.",
          HOUR_MS, 100 * YEAR_MS, true},
         {"history", "bytes", &Settings::history_bytes_max,
-         "The size of the store, in bytes; beyond it the oldest history is forgotten.",
+         "The size of the store, in bytes; beyond it the oldest history is deleted.",
          int64_t{16} << 20, int64_t{1} << 50},
         {"history", "disk_reserve", &Settings::disk_reserve_bytes,
          "Bytes of the store's disk that are reserved for ends of jobs and decisions when it is "

@@ -117,15 +117,15 @@ std::string check_together(const Settings &s)
     if (!s.tcp.empty() && s.tcp.rfind(':') == std::string::npos)
         return "listen.tcp must be ADDRESS:PORT such as 127.0.0.1:6817";
     if (!s.tcp.empty() && s.tokens_file.empty())
-        return "listen.tcp needs listen.tokens_file: over TCP nobody is known without a token";
+        return "listen.tcp needs listen.tokens_file: over TCP a user is identified by a token";
     if (s.max_time_limit_ms > 0 && s.default_time_limit_ms > s.max_time_limit_ms)
         return "job.default_time_limit is above job.max_time_limit";
     if (s.backend == "slurm" && !s.partitions.empty())
-        return "[[partitions]] are of no use with backend.kind = \"slurm\": Slurm has its own, of "
+        return "[[partitions]] cannot be used with backend.kind = \"slurm\": Slurm has its own, of "
                "which slurm.partition names one";
     if (s.backend == "slurm" && !s.reservations.empty())
-        return "[[reservations]] are of no use with backend.kind = \"slurm\": 'scontrol create "
-               "reservation' makes Slurm's own";
+        return "[[reservations]] cannot be used with backend.kind = \"slurm\": reserve nodes with "
+               "'scontrol create reservation'";
     if (s.monitor_interval_ms > 0 && s.monitor_interval_ms < 1000)
         return "monitor.interval must be 0 or at least 1s";
     if (s.local_node_prefix.empty() || s.local_node_prefix.size() > 64 ||

@@ -104,7 +104,7 @@ void LineConnection::send(const Json &object)
     if (out_.size() <= limits_.output_bytes)
         return;
     out_.clear();
-    broken_ = "it does not read what it is sent";
+    broken_ = "it does not read the messages that it is sent";
     ended_ = true;
     go_on_soon(0);              /* not now: who sends does not expect an end */
 }

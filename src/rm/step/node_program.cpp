@@ -102,7 +102,7 @@ std::string node_program_problem(const StepExitFile &exit, int64_t limit_ms,
     if (!exit.reason.empty() || exit.exit_code == CODE_TIMED_OUT)
         return "it has not ended within " + limit + last;
     if (exit.exit_code == CODE_KILLED)
-        return "it was killed, as it is when it goes on after its limit of " + limit + last;
+        return "it was killed, probably as it continued after its limit of " + limit + last;
     return exit.exit_code == 0
         ? "" : "it ended with exit code " + std::to_string(exit.exit_code) + last;
 }

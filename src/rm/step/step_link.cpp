@@ -227,7 +227,7 @@ void StepLink::caught_up()
         if (request.phase == Phase::WAITING && request.cancelled)
             end(request,
                 StepRefused{
-                    {setup_.job, setup_.step, number, "withdrawn before the step heard of it"}});
+                    {setup_.job, setup_.step, number, "withdrawn before the step received it"}});
         else if (request.phase == Phase::WAITING)
             send_resize(request);
 }
@@ -308,7 +308,7 @@ bool StepLink::cancel(const CancelRequest &cancel)
     else if (request.phase == Phase::WAITING)
         end(request,
             StepRefused{{setup_.job, setup_.step, cancel.request,
-                         "withdrawn before the step heard of it"}});
+                         "withdrawn before the step received it"}});
     else if (request.step_request)
         send_cancel(request.step_request);
     else

@@ -100,7 +100,7 @@ bool StepLink::size_request(const StepMessage &message)
     size_request_ended_.reset();
     if (message.request_kind != to_string(RequestKind::PROCESSES))
         refuse({setup_.job, setup_.step, message.step, message.size_request,
-                "this elasticd does not know such wishes"});
+                "this elasticd does not know such requests"});
     else if (caught_up_)
         report_size_request();
     return true;

@@ -155,7 +155,7 @@ TEST_F(StepLinkTest, impossible_size_requests_are_dropped)
           R"(,"step":"4711","wish":1,"result":"withdrawn","size":8,"reason":"not wanted")");
     event("wish", R"(,"step":"4711","wish":3,"kind":"coffee","size":2,"size_min":2,"size_max":2)");
     ASSERT_TRUE(turn_until(
-        [&] { return incoming().find("does not know such wishes") != std::string::npos; }));
+        [&] { return incoming().find("does not know such requests") != std::string::npos; }));
     EXPECT_EQ(count<StepSizeRequest>(), 1u);
 }
 

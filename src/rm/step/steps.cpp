@@ -96,11 +96,10 @@ std::string Steps::check_unknown(const State &state) const
         const Job *job = key ? state.job(key->first) : nullptr;
         if (key && (key->first > state.last_job || (job && key->second > job->step)))
             return entry.path().string() +
-                " is of a step that the store has never heard of: the store is older than "
-                "it (a copy that was put back? a disk that has lost its last writes?).  Nothing "
-                "was changed, and "
-                "the steps go on.  Put the right store back, or let elasticd end such steps: "
-                "elasticd --end-unknown-steps";
+                " is of a step that is not in the store: the store is older than it (a restored "
+                "copy? a disk that has lost its last writes?).  Nothing was changed, and the steps "
+                "continue.  Restore the right store, or end such steps: elasticd "
+                "--end-unknown-steps";
     }
     return code ? "cannot read " + config_.folder + ": " + code.message() : "";
 }
@@ -167,7 +166,8 @@ void Steps::query(JobId job, uint32_t number)
         report(*step);
     else
         notify_(StepLost{job, number,
-                       "nothing is left of the step: its folder is gone from " + config_.folder});
+                       "the step does not exist any more: its folder is missing in " +
+                           config_.folder});
 }
 
 /* All that is known of it, again. */
@@ -400,7 +400,7 @@ void Steps::cancel(const CancelRequest &cancel)
     else if (step && !received && (step->started || step->link))
         notify(*step,
              StepRefused{{cancel.job, cancel.step, cancel.request,
-                          "withdrawn before the step heard of it"}});
+                          "withdrawn before the step received it"}});
 }
 
 /* If it does not arrive: the step reports its request again when it is queried. */

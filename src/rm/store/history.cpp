@@ -94,7 +94,7 @@ sqlite3_stmt *History::prepare(const std::string &sql)
 Error History::problem() const
 {
     if (sqlite3_errcode(database_) == SQLITE_INTERRUPT)
-        return Error{"reading the history takes too long: ask for less of it"};
+        return Error{"reading the history takes too long: request less of it"};
     return Error{std::string("cannot read the store: ") + sqlite3_errmsg(database_)};
 }
 

@@ -26,8 +26,8 @@ std::string make_state_folder(const std::string &folder)
         return folder + " is not a directory: choose another state_dir";
     if (status.st_uid != geteuid() || (status.st_mode & 022) != 0)
         return "the state directory " + folder +
-            " belongs to somebody else or can be written by others: "
-            "choose another state_dir, or repair its owner and mode (0700, of root 0711)";
+            " belongs to another user or can be written by others: choose another state_dir, or "
+            "repair its owner and mode (0700, of root 0711)";
     return "";
 }
 

@@ -177,7 +177,7 @@ function drawNodesChart(timeline, from, to, actions) {
 function drawSegment(picture, segment, x, { top, lane }, actions) {
   const left = x(segment.from_ms), width = x(segment.end_ms) - left;
   if (width <= 0) return;
-  const name = segment.job === null ? "somebody else's job" : `${segment.job} ${segment.name}`;
+  const name = segment.job === null ? "job of another user" : `${segment.job} ${segment.name}`;
   bands(segment.lanes).forEach(([first, count], index) => {
     const y = top + first * lane, height = Math.max(0.5, count * lane - 0.5);
     const box = svg("rect", { class: "segment" + (segment.job === actions.chosen && segment.job !== null ? " chosen" : ""),

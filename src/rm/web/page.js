@@ -58,10 +58,10 @@ function recordText(record) {
 /* Processes of MPI_Comm_spawn. */
 const spawnedText = (known) => `${known.processes} processes, ${known.without_cores} without cores; ${known.max} at most`;
 
-/* Of a program that changes through process sets: one process is told, and answers for all. */
+/* Of a program that changes through process sets: one process is notified, and answers for all. */
 function setChangesText(known) {
   const last = known.last, answer = last.stage === "told" ? "not answered yet" : `${last.stage} at ${clock(last.at_ms)}`;
-  return `${known.told} told, ${known.accepted} accepted, ${known.declined} declined; the last (request ${last.request}) told at ` +
+  return `${known.told} sent, ${known.accepted} accepted, ${known.declined} declined; the last (request ${last.request}) sent at ` +
     `${clock(last.told_ms)} to process ${last.uid}, ${answer}`;
 }
 

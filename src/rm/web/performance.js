@@ -59,7 +59,7 @@ function drawSpeedup(scaling) {
   }
   if (scaling.end !== null) {
     picture.append(svg("line", { class: "grid", x1: x(scaling.end), x2: x(scaling.end), y1: SHARE_TOP, y2: floor },
-      svg("title", {}, `More than ${scaling.end} processes bring nothing`)));
+      svg("title", {}, `More than ${scaling.end} processes give no gain`)));
   }
   for (const value of [0, fastest]) {
     picture.append(svg("text", { class: "axis", x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, String(Number(value.toPrecision(3)))));
@@ -76,12 +76,12 @@ function phaseText(phase) {
   const behind = phase.behind.map((one) => `rank ${one.rank} on ${one.host} (${one.iteration})`).join(", ");
   const total = phase.total === null ? "" : ` of ${phase.total}`;
   return `${phase.name || `phase ${phase.element}`}: ${phase.iteration}${total} iterations` +
-    (phase.rigid ? " of a rigid phase" : "") + (behind ? `; behind: ${behind}` : "") + ". ";
+    (phase.rigid ? " of a rigid phase" : "") + (behind ? `; stragglers: ${behind}` : "") + ". ";
 }
 
 /* What is known now, in words. */
 function measuredText(answer) {
-  if (!answer.available) return answer.reason ? `Nothing is known now: ${answer.reason}.` : "";
+  if (!answer.available) return answer.reason ? `No measurements: ${answer.reason}.` : "";
   const { probes, ms, per_second, recent_per_second } = answer.progress;
   const missing = answer.size - answer.processes;
   return phaseText(answer.phase) +
@@ -95,5 +95,5 @@ function loopCells(loop) {
   const ranks = loop.ratio_min === null ? "–" : `${percent(loop.ratio_min)} – ${percent(loop.ratio_max)}`;
   const least = (loop.slowest || []).map((one) => `${one.rank} on ${one.host}`).join(", ");
   const items = (loop.items || []).join(", ") + (loop.items_total > (loop.items || []).length ? ", …" : "");
-  return [loop.key === "probe" ? "the one that probes" : loop.name || "?", loop.ranks, round, share, ranks, loop.key === "probe" ? least : items];
+  return [loop.key === "probe" ? "loop that probes" : loop.name || "?", loop.ranks, round, share, ranks, loop.key === "probe" ? least : items];
 }

@@ -60,7 +60,7 @@ def test_attach_to_run(here: Setup) -> None:
     readers[1].communicate(timeout=LIMIT_S)
     expect(readers[1].returncode == -signal.SIGINT and here.fake.jobs[1]["state"] == "RUNNING", "the interrupt")
     _, err = here.call("attach", "1", "--input", code=1)
-    expect("no input from here" in err, err)
+    expect("input cannot be sent" in err, err)
     here.fake.go_away()
     here.fake.listen()  # a restart in between
     (here.folder / "go").touch()
@@ -101,7 +101,7 @@ def test_attach_input(here: Setup) -> None:
     first.stdin.flush()
     expect(first.stdout.readline() == "one\n", "the job's echo")
     _, err = here.call("attach", "1", "--input", code=1, text="")
-    expect("somebody else" in err, err)
+    expect("another client" in err, err)
     out, err = first.communicate("two\n", timeout=LIMIT_S)
     expect((out, first.returncode) == ("two\n", 3), (out, err, first.returncode))
     expect(run.communicate(timeout=LIMIT_S)[0] == "one\ntwo\n" and run.returncode == 3, "elastic run")

@@ -224,7 +224,7 @@ def test_why(here: Setup) -> None:
     here.fake.jobs[1].update(why="8 processes: it uses all", scaling=SCALING)
     lines = here.call("why", "1")[0].splitlines()
     expect(lines[0].startswith("job 1: RUNNING, 8 processes of 1:8") and lines[1].startswith("8 processes: it uses all"), lines)
-    expect("measured at 2 sizes" in lines[2] and "more than 4 processes bring nothing" in lines[2], lines)
+    expect("measured at 2 sizes" in lines[2] and "more than 4 processes give no gain" in lines[2], lines)
     cells = [line.split() for line in lines[4:]]
     expect([row[:4] for row in cells[:4]] == [["1", "1.00", "-", "-"], ["2", "1.95", "1.97", "5"], ["3", "-", "2.80", "1"], ["4", "3.85", "-", "-"]],
            cells)  # fmt: skip
@@ -239,14 +239,14 @@ def test_loops(here: Setup) -> None:
     """loops: of a job, what elasticd knows; of a job that is not measured, why"""
     here.call("submit", "--", "sleep", "1000")
     out, _ = here.call("loops", "1")
-    expect(out == "job 1: nothing is known: no sample has been taken yet\n", out)
+    expect(out == "job 1: no measurements: no sample has been taken yet\n", out)
     here.fake.jobs[1]["_loops"] = measured_loops([(now_ms() - 60_000, 4, 2.5, None), (now_ms(), 2, 5.0, 0.25)])
     for name in ("1", "job:1"):
         lines = here.call("loops", name)[0].splitlines()
         expect(lines[0] == "job 1: 2 processes, 20 probes in 4.0 s, 5 a second (recently 4.5)", lines)
-        expect(lines[1].startswith("loop that probes, ranks 0-1: 200 ms a round, 25.0 % of it in MPI (from 10.0 % to 40.0 %"), lines)
+        expect(lines[1].startswith("loop that probes, ranks 0-1: 200 ms per iteration, 25.0 % of it in MPI (from 10.0 % to 40.0 %"), lines)
         expect(lines[2].endswith("rank 1 on n1 (10.0 %)"), lines)
-        expect(lines[3].startswith("loop at heat2d+0x393e, in the loop that probes, ranks 0-1: 9 ms a round"), lines)
+        expect(lines[3].startswith("loop at heat2d+0x393e, in the loop that probes, ranks 0-1: 9 ms per iteration"), lines)
         expect(lines[3].endswith("p2p, collective, ..."), lines)
         expect(lines[4].endswith(": 4 processes, 2.5 probes a second") and lines[5].endswith(": 2 processes, 5 probes a second, 25.0 % in MPI"), lines)
         expect(len(lines) == 6, lines)

@@ -195,7 +195,7 @@ def test_history_of_a_time(here: Setup) -> None:
     expect(numbers("-u", "nobody", "-S", "yesterday") == [] and numbers("-s", "F", "-S", "now-7days") == [], "other filters hold, too")
     for words, wrong in ((("-S", "last week"), "--starttime: 'last week' is no time: YYYY-MM-DD"), (("-E", ""), "--endtime: ''"),
                          (("-S", "today", "-E", "yesterday"), "--endtime: 'yesterday' is before --starttime"),
-                         (("-S", "2999-01-01"), "has not come yet"), (("3", "-S", "today"), "leave JOB out")):  # fmt: skip
+                         (("-S", "2999-01-01"), "is in the future"), (("3", "-S", "today"), "leave JOB out")):  # fmt: skip
         _, err = here.call("history", *words, code=2)
         expect(wrong in err, (words, err))
 

@@ -39,40 +39,40 @@ struct Complaint {
 
 constexpr Complaint COMPLAINTS[] = {
     {"Could not resolve", HostHealth::NO_ACCESS,
-     "is the name in the list of hosts (backend.hosts) right, and known to this machine?"},
+     "check the name in the list of hosts (backend.hosts) and the name service of this machine"},
     {"Permission denied", HostHealth::NO_ACCESS,
-     "the user of elasticd needs access without a password: a key of his in ~/.ssh/authorized_keys "
+     "the user of elasticd needs access without a password: put a key into ~/.ssh/authorized_keys "
      "there"},
     {"Too many authentication failures", HostHealth::NO_ACCESS,
-     "say in the configuration of ssh which key is to be used"},
+     "name the key in the configuration of ssh"},
     {"HOST IDENTIFICATION HAS CHANGED", HostHealth::NO_ACCESS,
-     "it shows another host key than before: if that is right, put the new one into known_hosts"},
+     "its host key has changed: if that is expected, put the new one into known_hosts"},
     {"Host key verification failed", HostHealth::NO_ACCESS,
-     "its host key is not known here, or is another one: put the right one into known_hosts "
-     "(ssh-keyscan shows it)"},
+     "its host key is unknown or has changed: put the right one into known_hosts (ssh-keyscan "
+     "prints it)"},
     {"Connection refused", HostHealth::NO_ACCESS, "no sshd listens there"},
     {"kex_exchange_identification", HostHealth::NO_ACCESS,
-     "its sshd turns connections away (MaxStartups?)"},
-    {"Connection reset", HostHealth::NO_ACCESS, "its sshd turns connections away"},
+     "its sshd rejects connections (MaxStartups?)"},
+    {"Connection reset", HostHealth::NO_ACCESS, "its sshd rejects connections"},
     {"Connection closed", HostHealth::NO_ACCESS,
-     "its sshd turns connections away, or asks for more than a key"},
+     "its sshd rejects connections, or requires more than a key"},
     {"Bad configuration option", HostHealth::NO_ACCESS,
      "correct the configuration of ssh (backend.ssh_config)"},
     {"Can't open user config file", HostHealth::NO_ACCESS,
      "backend.ssh_config must name a file that elasticd can read"},
-    {"banner exchange", HostHealth::NO_ACCESS, "is it very busy, or does it hang?"},
-    {"No route to host", HostHealth::NO_ANSWER, "is it up, and its network?"},
-    {"Network is unreachable", HostHealth::NO_ANSWER, "is the network of this machine up?"},
-    {"timed out", HostHealth::NO_ANSWER, "is it up, and its network?"},
+    {"banner exchange", HostHealth::NO_ACCESS, "check whether it is overloaded or hangs"},
+    {"No route to host", HostHealth::NO_ANSWER, "check whether the host and its network are up"},
+    {"Network is unreachable", HostHealth::NO_ANSWER, "check the network of this machine"},
+    {"timed out", HostHealth::NO_ANSWER, "check whether the host and its network are up"},
     {"gave no answer", HostHealth::NO_ACCESS,
-     "is it very busy, or does it or its file system hang?"},
+     "check whether it is overloaded, or it or its file system hangs"},
 };
 
 HostReport complain(const std::string &host, const CommandEnd &end, const std::string &ssh)
 {
     std::string reports = end.errors + end.problem;
     HostReport poll;
-    std::string advice = "does it work by hand?";
+    std::string advice = "test the connection by hand";
     for (const Complaint &complaint : COMPLAINTS)
         if (reports.find(complaint.part) != std::string::npos) {
             poll.health = complaint.health;
@@ -149,8 +149,8 @@ std::string unfit(const Answer &answer, const std::vector<InstalledFile> &files)
         if (found == answer.sizes.end() || found->second < 0)
             return file.path + " is missing there, or cannot be used";
         if (found->second != file.bytes)
-            return file.path + " is another one there than here (" + std::to_string(found->second) +
-                " bytes, not " + std::to_string(file.bytes) + ")";
+            return file.path + " differs from the file on this machine (" +
+                std::to_string(found->second) + " bytes, not " + std::to_string(file.bytes) + ")";
     }
     if (!answer.lacks.empty())
         return "the library " + last_line(answer.lacks.front(), 100) +
@@ -203,7 +203,7 @@ HostReport judge(const std::string &host, const CommandEnd &end,
     HostReport poll;
     std::string wrong = unfit(answer, files);
     if (wrong.empty() && (answer.cores < 1 || answer.cores > 65536))
-        wrong = "it does not say how many cores it has";
+        wrong = "it does not report its number of cores";
     poll.health = wrong.empty() ? HostHealth::WELL : HostHealth::UNFIT;
     if (!wrong.empty())
         poll.reason = "host " + host + " cannot be used: " + wrong +

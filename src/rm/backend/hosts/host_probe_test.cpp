@@ -142,8 +142,8 @@ TEST(JudgeTest, MessagesOfSshBecomeAdvice)
     EXPECT_EQ(
         seen.reason,
         "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
-        "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
-        "try: ssh -F f h1 true)");
+        "(check the name in the list of hosts (backend.hosts) and the name service of this "
+        "machine; try: ssh -F f h1 true)");
     EXPECT_EQ(poll("root@h1: Permission denied (publickey).").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(poll("Host key verification failed.").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(poll("ssh: connect to host h1 port 22: Connection refused").health,

@@ -119,7 +119,7 @@ std::string HostsBackend::start(const State &known, Notify notify)
         const Node *before = node(host);
         host.cores_known = host.cores_known || (before && before->up);
         if (!before || before->removed)
-            notify_(NodeDown{name, "host " + name + " has not been looked at yet", host.cores});
+            notify_(NodeDown{name, "host " + name + " has not been checked yet", host.cores});
         poll_soon(host);
     }
     return "";
@@ -185,7 +185,7 @@ void HostsBackend::poll_soon(Host &host)
             suspect(
                 *same,
                 "host " + same->name +
-                    " is checked, because a step failed there, and does not answer yet");
+                    " is being checked, because a step failed there; it has not answered yet");
         });
     if (host.waits || host.poll)
         return;

@@ -240,7 +240,7 @@ TEST_F(HostsBackendTest, AfterAFailedStepTheFirstFailureCounts)
     set("b", "hang");
     backend_->step_failed_on({"b"});
     EXPECT_TRUE(turn_until_state("b", NodeState::DRAINING));
-    EXPECT_NE(node("b")->why().find("does not answer yet"), std::string::npos) << node("b")->why();
+    EXPECT_NE(node("b")->why().find("has not answered yet"), std::string::npos) << node("b")->why();
 }
 
 TEST_F(HostsBackendTest, ManyHostsFewPollsAtOnce)

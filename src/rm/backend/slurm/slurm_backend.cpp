@@ -103,7 +103,7 @@ void SlurmBackend::read_configuration(const std::map<std::string, std::string> &
         use(Resize::SET, "SchedulerParameters of Slurm has no permit_job_expansion");
     else if (!accounted)
         use(Resize::SET,
-            "Slurm has no accounting, and without it takes no nodes back from a merged job");
+            "Slurm has no accounting, without which a merged job cannot release nodes");
     else
         use(Resize::MERGE, "Slurm permits it");
 }
@@ -139,7 +139,7 @@ void SlurmBackend::no_answer(const std::string &problem)
 {
     if (problem_ != problem)
         log_line(LogLevel::WARNING, "Slurm does not answer: " + problem,
-                 {{"advice", "running jobs go on; nothing starts or grows until it does"}});
+                 {{"advice", "running jobs continue; no job starts or grows until it answers"}});
     problem_ = problem.empty() ? "no reason is known" : problem;
     retry_ms_ = std::clamp(retry_ms_ * 2, RETRY_FIRST_MS, RETRY_MAX_MS);
 }

@@ -27,7 +27,7 @@ std::string why_used(const SlurmJob *user, const std::string &cluster)
     if (!user)
         return "in use in Slurm";
     bool ours = user->tag && user->tag->cluster == cluster;
-    return (ours ? "is given back by " : "in use by ") + name_of(*user);
+    return (ours ? "is being released by " : "in use by ") + name_of(*user);
 }
 
 /* Why no new processes may be allocated on it; empty: they may. */
@@ -37,7 +37,7 @@ std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
     if (node.draining)
         return with_reason("drained in Slurm", node.reason);
     if (node.state == SlurmNodeState::GONE)
-        return with_reason("Slurm says " + node.word, node.reason);
+        return with_reason("Slurm reports " + node.word, node.reason);
     if ((node.state == SlurmNodeState::USED || user) && !booked)
         return why_used(user, cluster);
     return "";
@@ -48,7 +48,7 @@ void report_node(const Node *known, const SlurmNode &node, const std::string &tr
 {
     bool up = known && known->up && !known->removed;
     if (node.failed) {
-        std::string reason = with_reason("Slurm says " + node.word, node.reason);
+        std::string reason = with_reason("Slurm reports " + node.word, node.reason);
         if (!known || up || known->reason != reason)
             events.push_back(NodeDown{node.name, reason, node.cores});
     } else if (trouble.empty()) {

@@ -115,7 +115,7 @@ TEST_F(SlurmNodesTest, a_node_that_does_not_answer_ends_nobody_yet)
 {
     poll({slurm_node("h1", SlurmNodeState::IDLE)});
     EXPECT_EQ(poll({slurm_node("h1", SlurmNodeState::GONE, "not answering")}), "node_suspect");
-    EXPECT_EQ(why("h1"), "Slurm says not answering");
+    EXPECT_EQ(why("h1"), "Slurm reports not answering");
     EXPECT_EQ(poll({slurm_node("h1", SlurmNodeState::IDLE)}), "node_up");
 }
 

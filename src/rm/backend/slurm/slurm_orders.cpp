@@ -251,14 +251,14 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
             use(Resize::SET, "Slurm refused to merge: " + answer.problem);
     }
     if (answer.kind == SlurmAnswer::Kind::REFUSED && order.act == SlurmAct::SHRINK) {
-        log_line(LogLevel::WARNING, "Slurm does not take nodes back: " + answer.problem,
+        log_line(LogLevel::WARNING, "Slurm does not release nodes: " + answer.problem,
                  {{"job", id},
                   {"slurm_job", order.id},
                   {"advice",
-                   "they are given back when the job ends; slurm.resize = \"set\" avoids it"}});
+                   "they are released when the job ends; slurm.resize = \"set\" avoids this"}});
         set.shrink_after_ms = monotonic_ms() + SHRINK_PAUSE_MS;
         if (settings_.slurm_resize == "auto")
-            use(Resize::SET, "Slurm refused to take nodes back: " + answer.problem);
+            use(Resize::SET, "Slurm refused to release nodes: " + answer.problem);
         return stop_orders(set);
     }
     /* Refused of a CANCEL: it has ended already. */

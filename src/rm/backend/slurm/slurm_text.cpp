@@ -83,7 +83,7 @@ std::optional<Fields> cut(std::string_view line, size_t count)
 
 Error broken(const char *command, std::string_view line)
 {
-    return Error{std::string(command) + " says something unexpected: '" +
+    return Error{std::string(command) + " printed unexpected output: '" +
                  std::string(line.substr(0, 120)) + "'"};
 }
 
@@ -277,9 +277,9 @@ struct PendingReason {
 /* Of Slurm 22.05 to 24.11; what is not here waits. */
 constexpr PendingReason PENDING_REASONS[] = {
     {"PartitionTimeLimit", PendingKind::NEVER,
-     "its time limit is above that of the partition: ask for less time"},
+     "its time limit is above that of the partition: request less time"},
     {"PartitionNodeLimit", PendingKind::NEVER_SO_LARGE,
-     "it wants more nodes, or fewer, than the partition allows"},
+     "it requests more nodes, or fewer, than the partition allows"},
     /* Slurm's first word for many reasons: a better one follows when it schedules. */
     {"PartitionConfig", PendingKind::WAITS, "the partition does not allow it now"},
     {"AssociationTimeLimit", PendingKind::NEVER,
@@ -295,17 +295,18 @@ constexpr PendingReason PENDING_REASONS[] = {
     {"ReservationInvalid", PendingKind::NEVER, "the reservation of slurm.options is invalid"},
     {"Reservation", PendingKind::WAITS, "the reservation has not begun"},
     {"AccountingPolicy", PendingKind::WAITS, "a limit of accounting is reached"},
-    {"AssociationJobLimit", PendingKind::WAITS, "the user's association runs its most jobs"},
-    {"AssociationResourceLimit", PendingKind::WAITS, "the user's association uses its most"},
-    {"QOSJobLimit", PendingKind::WAITS, "the QOS runs its most jobs"},
-    {"QOSResourceLimit", PendingKind::WAITS, "the QOS uses its most"},
+    {"AssociationJobLimit", PendingKind::WAITS, "the user's association runs its maximum of jobs"},
+    {"AssociationResourceLimit", PendingKind::WAITS, "the user's association uses its maximum of "
+                                                     "resources"},
+    {"QOSJobLimit", PendingKind::WAITS, "the QOS runs its maximum of jobs"},
+    {"QOSResourceLimit", PendingKind::WAITS, "the QOS uses its maximum of resources"},
     {"QOSUsageThreshold", PendingKind::WAITS, "the usage threshold of the QOS is reached"},
     {"JobHeldAdmin", PendingKind::WAITS, "an administrator of Slurm holds it"},
     {"JobHeldUser", PendingKind::WAITS, "it is held in Slurm"},
     {"PartitionDown", PendingKind::WAITS, "the partition is down"},
     {"PartitionInactive", PendingKind::WAITS, "the partition is inactive"},
     {"Licenses", PendingKind::WAITS, "licences are missing"},
-    {"Priority", PendingKind::WAITS, "others come first"},
+    {"Priority", PendingKind::WAITS, "other jobs have a higher priority"},
     {"Resources", PendingKind::WAITS, "the nodes are in use"},
 };
 

@@ -106,7 +106,7 @@ TEST(SlurmTextTest, why_a_job_waits)
                               "QOSMaxCpuPerJobLimit", "QOSMinCpuNotSatisfied"})
         EXPECT_EQ(pending_kind(large), PendingKind::NEVER_SO_LARGE) << large;
     EXPECT_EQ(pending_text("PartitionTimeLimit"),
-              "its time limit is above that of the partition: ask for less time "
+              "its time limit is above that of the partition: request less time "
               "(PartitionTimeLimit)");
     EXPECT_EQ(pending_text("QOSGrpMemLimit"), "a limit of the QOS (QOSGrpMemLimit)");
     EXPECT_LT(pending_text(std::string(1000, 'x')).size(), 100u);

@@ -85,7 +85,7 @@ Change to_loan(FillPlan &plan, Growth &growth)
     const Job &job = *growth.job;
     std::string whom = "job " + std::to_string(plan.first->id);
     std::string reason = plan.rules.words(plan.state, job, growth.size) + "; " +
-                         std::to_string(growth.loaned) + " lent until " + whom + " starts";
+                         std::to_string(growth.loaned) + " loaned until " + whom + " starts";
     auto why = [of_rules = plan.rules.why_of(growth.size, "backfill"), loaned = growth.loaned,
                 first = plan.first->id, start_ms = plan.first_reservation().time_ms()](
                    const State &then, const Job &changed) {

@@ -178,7 +178,7 @@ Change FillPlan::to_balance(const Job &job, int size, std::vector<int> leave,
 {
     char text[160];
     snprintf(text, sizeof text,
-             "to end with others in %lld s, so that job %llu starts sooner, in place of %lld s",
+             "to end with others in %lld s, so that job %llu starts sooner (unchanged: in %lld s)",
              static_cast<long long>(balance_end_ms / 1000),
              static_cast<unsigned long long>(balance->whom),
              static_cast<long long>(unchanged_end_ms(*balance) / 1000));

@@ -203,7 +203,7 @@ std::string EfficientRules::explain(const State &state, const Job &job) const
     SizeRange range = range_of(numbers, job.spec);
     auto ratio = [](int64_t ppm) { return static_cast<double>(ppm) / static_cast<double>(PPM); };
     if (!numbers.range.has_data)
-        return std::to_string(job.size()) + " processes are kept: not measured at this size yet";
+        return std::to_string(job.size()) + " processes, unchanged: not measured at this size yet";
     char text[200];
     snprintf(text, sizeof text,
              "%d processes: MPI takes %.3g of the computing time (recently %.3g); ", job.size(),
@@ -216,13 +216,13 @@ std::string EfficientRules::explain(const State &state, const Job &job) const
         snprintf(then, sizeof then, "less than %.3g: from %d to %d", ratio(numbers.range.lower_ppm),
                  range.low, range.high);
     else if (is_at_minimum(numbers.range, job.spec))
-        snprintf(then, sizeof then, "more than %.3g, and it has the least that it can have",
+        snprintf(then, sizeof then, "more than %.3g, but it has its smallest size",
                  ratio(numbers.range.upper_ppm));
     else
-        snprintf(then, sizeof then, "kept, as it is not for sure outside of %.3g to %.3g",
+        snprintf(then, sizeof then, "unchanged, as it is not surely outside of %.3g to %.3g",
                  ratio(numbers.range.lower_ppm), ratio(numbers.range.upper_ppm));
     std::string loaned = job.loaned == 0 ? "" : "; " + std::to_string(job.loaned) +
-                                                 " are lent until a job that waits wants them";
+                                                 " are loaned until a waiting job needs them";
     return std::string(text) + then + loaned;
 }
 

@@ -113,7 +113,7 @@ std::string MeasuredRules::words(const State &state, const Job &job, int size) c
                  faster < 1 ? "slower" : "hardly faster", faster, size,
                  sizes_measured(scaling).c_str());
     else if (!is_known(scaling))
-        snprintf(text, sizeof text, "idle cores: nothing is known of its speed yet");
+        snprintf(text, sizeof text, "idle cores: its speed is not known yet");
     else
         snprintf(text, sizeof text, "idle cores: expected to be %.2f times as fast, by %s", speed,
                  scaling.hinted         ? "its user's hint"
@@ -142,15 +142,15 @@ std::string why_not_growing(const MeasuredNumbers &numbers, const Job &job)
     const Scaling &scaling = numbers.scaling;
     int64_t most = measured_most(numbers, Floor::IDLE);
     if (job.size() >= job.spec.maximum)
-        return "it has the most that it can have";
+        return "it has its largest size";
     if (most > scaling.size)
         return "up to " + std::to_string(std::min<int64_t>(most, job.spec.maximum)) +
                " as cores become idle";
     if (!numbers.is_measured)
         return "not growing: not measured at this size yet";
     if (!is_worth_growing(numbers))
-        return "not growing: more would not make it enough faster";
-    return "not growing: it would cost more than it wins";
+        return "not growing: more would give too little speed-up";
+    return "not growing: it would cost more than it gains";
 }
 
 std::string MeasuredRules::explain(const State &state, const Job &job) const
@@ -158,7 +158,7 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
     MeasuredNumbers numbers = measured_numbers(state, job);
     const Scaling &scaling = numbers.scaling;
     if (!is_known(scaling))
-        return std::to_string(scaling.size) + " processes: nothing is known of its speed yet";
+        return std::to_string(scaling.size) + " processes: its speed is not known yet";
     char text[160];
     snprintf(text, sizeof text,
              "%d processes: twice as many are expected to be %.2f times as fast (%s, %d samples); ",
@@ -167,10 +167,10 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
              scaling.samples);
     int loaned = scaling.size - worth_of(state, job).own;
     std::string loan =
-        loaned > 0 ? "; " + std::to_string(loaned) + " are lent until somebody waits for cores"
+        loaned > 0 ? "; " + std::to_string(loaned) + " are loaned until a job waits for cores"
                    : "";
     std::string end = scaling.end > 0 ? "more than " + std::to_string(scaling.end) +
-                                            " processes bring nothing; "
+                                            " processes give no gain; "
                                       : "";
     return text + end + why_not_growing(numbers, job) + loan;
 }
@@ -195,12 +195,12 @@ std::string words_given(const Job &from, const Scaling &scaling, const Job &to, 
     auto other = static_cast<unsigned long long>(to.id);
     if (trial)
         snprintf(text, sizeof text,
-                 "tried, as nothing shows that %d processes are faster than %d; meanwhile "
-                 "job %llu, with %d, is expected to be %.2f times as fast",
+                 "trial: no measurement shows that %d processes are faster than %d; job %llu, with "
+                 "%d, is expected to be %.2f times as fast",
                  from.size(), given.size, other, given.grown, given.speed);
     else
         snprintf(text, sizeof text,
-                 "job %llu gains more by what is given: with %d it is expected to be %.2f times as "
+                 "job %llu gains more from these cores: with %d it is expected to be %.2f times as "
                  "fast, this one with %d %.2f times",
                  other, given.grown, given.speed, given.size,
                  relative_speed(scaling, given.size));

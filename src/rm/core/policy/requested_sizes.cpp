@@ -45,8 +45,8 @@ bool is_for_slots(const Job &job)
 std::string size_request_reason(const Job &job)
 {
     if (!job.size_request || is_for_slots(job))
-        return "its program wishes for places for processes that it starts";
-    return (job.size_request->modify ? "its program waits for " : "its program wishes for ") +
+        return "its program requests slots for processes that it starts";
+    return (job.size_request->modify ? "its program waits for " : "its program requests ") +
            std::to_string(job.size_request->size);
 }
 

@@ -129,8 +129,8 @@ std::optional<int> parse_options(int argc, char **argv, std::vector<ElasticsimOp
     app.add_option("--cores", options.cores, "cores of each node")
         ->check(CLI::Range(1, 100000));
     app.add_option("--policy", options.policies,
-                   "who starts, grows and shrinks (fill); given more than once: one after the "
-                   "other")
+                   "the policy that starts, grows and shrinks jobs (fill); given more than once: "
+                   "one after the other")
         ->check(CLI::IsMember(policy_names()))
         ->delimiter(',')
         ->allow_extra_args(false);
@@ -141,7 +141,8 @@ std::optional<int> parse_options(int argc, char **argv, std::vector<ElasticsimOp
                    "share of jobs whose size is chosen at their start (0)")
         ->check(CLI::Range(0.0, 1.0));
     app.add_option("--range", options.range,
-                   "LOW:HIGH, least and greatest size of these, in units of the trace's (0.25:4)");
+                   "LOW:HIGH, smallest and largest size of these, in units of the trace's "
+                   "(0.25:4)");
     app.add_option("--speedup", options.speedups,
                    "how they scale: linear, amdahl:SHARE, downey:A,SIGMA, table:1=1,SIZE=SPEED,... "
                    "(linear); given more than "
@@ -161,12 +162,12 @@ std::optional<int> parse_options(int argc, char **argv, std::vector<ElasticsimOp
                    "each sample is wrong by up to this part (0)")
         ->check(CLI::Range(0.0, 0.9));
     app.add_option("--efficiency,--target", options.efficiency,
-                   "measured: nobody gets cores that bring less than this part of a proportional "
+                   "measured: no job gets cores that give less than this part of a proportional "
                    "gain (0.5)")
         ->check(CLI::Range(0.01, 0.99));
     app.add_option("--efficiency-idle", options.efficiency_idle,
-                   "measured: the same of cores that nobody else can use; 0: they go to all "
-                   "that do not become slower (0)")
+                   "measured: the same for cores that no other job can use; 0: all get them that "
+                   "do not become slower (0)")
         ->check(CLI::Range(0.0, 0.99));
     app.add_option("--over-limit", options.over_limit,
                    "jobs that ran longer than requested: kill or run (kill)")
@@ -174,7 +175,7 @@ std::optional<int> parse_options(int argc, char **argv, std::vector<ElasticsimOp
     app.add_option("--backfill-depth", options.replay.config.backfill_depth,
                    "waiting jobs that are considered after the first (100)")
         ->check(CLI::Range(0, 1000000));
-    app.add_option("--jobs", options.jobs, "only the first so many")
+    app.add_option("--jobs", options.jobs, "only so many jobs, from the first on")
         ->check(CLI::Range(1, 2000000000));
     app.add_option("--seed", options.workload.seed, "decides which jobs are elastic (1)");
     app.add_option("--draws", options.draws, "so many seeds, beginning there (1)")

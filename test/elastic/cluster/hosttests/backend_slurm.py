@@ -182,7 +182,7 @@ def rm_slurm_forced_merge(run: HostRun) -> None:
         daemon.await_agreed(job, size)
     daemon.resize(job, 4)
     daemon.await_size(job, 4)
-    run.await_value(lambda: "does not take nodes back" in daemon.job.err, "word about nodes that stay")
+    run.await_value(lambda: "does not release nodes" in daemon.job.err, "word about nodes that stay")
     daemon.let_end(job)
     daemon.finish()
 

@@ -280,7 +280,8 @@ TEST_F(ElasticCommandTest, reports_the_use_of_time_of_a_step)
     EXPECT_EQ(loops.code, 0) << loops.output;
     EXPECT_TRUE(loops.output.starts_with("step 77: 2 processes, 100 probes in ")) << loops.output;
     EXPECT_NE(loops.output.find(
-                  "ranks 0-1: 50 ms a round, 10.0 % of it in MPI (from 1.0 % to 19.0 % by rank;"),
+                  "ranks 0-1: 50 ms per iteration, 10.0 % of it in MPI (from 1.0 % to 19.0 % by "
+                  "rank;"),
               loops.output.npos)
         << loops.output;
     EXPECT_NE(loops.output.find("rank 0 on here (1.0 %), rank 1 on here (19.0 %)"),
