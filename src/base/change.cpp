@@ -177,7 +177,7 @@ bool valid_host_of_joining(std::string_view slot)
     auto parse = [](std::string_view number) -> std::optional<Error> {
         if (parse_number(number, 0, GPU_NUMBER_MAX))
             return std::nullopt;
-        return Error{"'" + std::string(number) + "' is no number of a GPU"};
+        return Error{"'" + std::string(number) + "' is not the number of a GPU"};
     };
     return host.find(':') != std::string_view::npos && valid_host_slot(host) &&
            gpus.size() <= GPUS_BYTES_MAX && !for_each_part(gpus, ',', parse);

@@ -21,7 +21,7 @@ Result<ProgramSizes> ProgramSizes::parse(std::string_view text)
 {
     ProgramSizes rule;
     auto read = std::make_shared<pmi_adapt_sizes>();
-    const char *wrong = "it is not a text";
+    const char *wrong = "it is not a string";
     size_t at = 0;
     rule.text_ = text;
     if (text.find('\0') != text.npos ||

@@ -125,7 +125,7 @@ def reservations_are_made_while_elasticd_runs(bench: Bench) -> None:
     expect("reservation course" in daemon.job(waits)["reason"], f"it might still run: {daemon.job(waits)}")
     refusals = {
         ("create", "other", "-w", "n1", "--from", "now+2:00:00", "--duration", "1:00:00"): "the same nodes at the same time: choose other",
-        ("create", "other", "-w", "n9", "--duration", "1:00:00"): "n9, which is no node",
+        ("create", "other", "-w", "n9", "--duration", "1:00:00"): "n9, which is not a node",
         ("create", "other", "-w", "n1", "--from", "2020-01-01", "--duration", "1:00:00"): "cannot begin in the past",
         ("create", "other", "-w", "n1", "--duration", "1:00:00", "--groups", "no-such-group"): "no group no-such-group",
         ("create", "other", "-w", "n1"): "--until or --duration",

@@ -192,12 +192,12 @@ def every_command_takes_some_tasks_of_an_array(bench: Bench) -> None:
     expect(listed("history", "-j", f"{first}_[2-3]") == [str(first + 1), str(first + 2)], "history")
     expect(elastic(daemon, "history", f"{first}_[2-3]").count("submitted") == 2, "the records of two tasks")
     for given, code, wrong in (
-        (("hold", "12_[3-1]"), 2, "3_[1-5,9]"), (("why", "12_[a]"), 2, "'12_[a]' is no job: a job has a number"),
-        (("queue", "-j", f"{first}_[1-2"), 2, "is no job"), (("queue", "-j", f"{first}_[1-2],x"), 2, "'x' is no job"),
-        (("submit", "--hold", "--after", "12_[", "true"), 2, "'12_[' is no job"),
+        (("hold", "12_[3-1]"), 2, "3_[1-5,9]"), (("why", "12_[a]"), 2, "'12_[a]' is not a job: a job has a number"),
+        (("queue", "-j", f"{first}_[1-2"), 2, "is not a job"), (("queue", "-j", f"{first}_[1-2],x"), 2, "'x' is not a job"),
+        (("submit", "--hold", "--after", "12_[", "true"), 2, "'12_[' is not a job"),
         (("attach", some), 2, f"are several jobs: give one, such as {first}_1"), (("events", some), 2, "several jobs"),
         (("resize", some, "3"), 2, "several jobs"), (("why", f"{first}_[20-30]"), 3, f"array {first} has 1-9"),
-        (("why", f"{plain}_[1-3]"), 3, f"job {plain} is no array"), (("queue", "-j", "77777_[1-3]"), 3, "there is no job 77777_[1-3]"),
+        (("why", f"{plain}_[1-3]"), 3, f"job {plain} is not an array"), (("queue", "-j", "77777_[1-3]"), 3, "there is no job 77777_[1-3]"),
     ):  # fmt: skip
         text = elastic(daemon, *given, code=code)
         expect(wrong in text, f"{given}: {text}")

@@ -90,7 +90,7 @@ std::vector<JobId> tasks_in(const Job &first, const std::vector<int> &indices,
     throw ApiError{404, "not_found",
                    "there is no task " + name.substr(0, 60) + ": " +
                        (is_array ? "array " + id + " has " + first.spec.array
-                                 : "job " + id + " is no array")};
+                                 : "job " + id + " is not an array")};
 }
 
 ApiError not_found(const std::string &path)
@@ -454,7 +454,7 @@ JobRequest Api::request_of_jobs(Call &call)
     if (is_range && !is_array)
         throw ApiError{409, "state",
                        "job " + std::to_string(first.id) +
-                           " is no array of which a task waits or runs"};
+                           " is not an array with a waiting or running task"};
     if (is_array)
         request.tasks = is_range ? tasks.substr(1, tasks.size() - 2) : ALL_TASKS;
     if (is_range && request.tasks.empty())

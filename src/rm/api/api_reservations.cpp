@@ -79,7 +79,7 @@ void Api::read_reservation_fields(BodyReader &body, NodeReservation &reservation
         for (const NodeName &node : nodes.value())
             if (!daemon_.state().node(node))
                 body.fail("nodes", "names " + node.str() +
-                                       ", which is no node ('elastic nodes' lists all)");
+                                       ", which is not a node ('elastic nodes' lists all)");
         reservation.nodes = nodes.value();
     }
     if (body.has("from_ms"))

@@ -14,7 +14,7 @@ NodeSet read_node_set(BodyReader &body, const char *name, const State &state)
         return {};
     auto listed = parse_slurm_nodes(text, "", LISTED_MAX);
     if (!listed)
-        body.fail(name, "is no list of nodes such as n[1-3],n7: " + listed.error());
+        body.fail(name, "is not a list of nodes such as n[1-3],n7: " + listed.error());
     std::vector<std::string> names;
     std::string unknown;
     size_t count = 0;

@@ -130,10 +130,10 @@ std::string multiply(std::vector<std::string> &names, std::string_view ranges, s
                 text.find_first_not_of("0123456789") == text.npos;
         };
         if (!is_number(first) || !is_number(last))
-            return shown(range) + " is no range of numbers such as 1-3 or 07";
+            return shown(range) + " is not a range of numbers such as 1-3 or 07";
         long low = std::stol(std::string(first)), high = std::stol(std::string(last));
         if (high < low)
-            return shown(range) + " goes down";
+            return shown(range) + " is descending";
         if (static_cast<size_t>(high - low) >= most ||
             longer.size() + names.size() * static_cast<size_t>(high - low + 1) > most)
             return shown(range) + " makes more than " + std::to_string(most) + " nodes";
@@ -187,7 +187,7 @@ Result<std::vector<int>> expand_counts(std::string_view text, size_t most)
                 : 0;
         int count = parse_count(part.substr(0, open));
         if (count == 0 || times == 0)
-            return Error{shown(part) + " is no number of CPUs such as 4 or 4(x2)"};
+            return Error{shown(part) + " is not a number of CPUs such as 4 or 4(x2)"};
         if (counts.size() + static_cast<size_t>(times) > most)
             return Error{"there are more numbers of CPUs than nodes"};
         counts.insert(counts.end(), static_cast<size_t>(times), count);
@@ -300,12 +300,12 @@ Result<ListedNodes> parse_lsf_mcpu_hosts(std::string_view text)
     Adder adder;
     auto words = words_of(text);
     if (words.empty() || words.size() % 2 != 0)
-        return Error{shown(text) + " is no list of hosts and numbers such as: a 4 b 8"};
+        return Error{shown(text) + " is not a list of hosts and numbers such as: a 4 b 8"};
     for (size_t i = 0; i < words.size(); i += 2) {
         int cores = parse_count(words[i + 1]);
         std::string error = check_host_name(words[i]);
         if (error.empty() && cores == 0)
-            error = shown(words[i + 1]) + " is no number of slots";
+            error = shown(words[i + 1]) + " is not a number of slots";
         if (error.empty())
             error = adder.add(words[i], cores);
         if (!error.empty())

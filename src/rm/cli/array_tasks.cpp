@@ -91,7 +91,7 @@ std::string wrong_with_names(const std::string &list)
 {
     for (const std::string &name : split_names(list)) {
         if (!is_job_name(name))
-            return "'" + name + "' is no job: " + JOB_NAME_FORM;
+            return "'" + name + "' is not a job: " + JOB_NAME_FORM;
     }
     return "";
 }

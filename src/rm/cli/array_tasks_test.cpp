@@ -35,7 +35,7 @@ TEST(ArrayTasksTest, lists_of_names)
     EXPECT_EQ(split_names("3:12_[1-5:2],4", ",:"), (Names{"3", "12_[1-5:2]", "4"}));
     EXPECT_EQ(split_names(""), (Names{""}));
     EXPECT_EQ(wrong_with_names("3,12_[1-2,5],12_7"), "");
-    EXPECT_TRUE(wrong_with_names("3,x").starts_with("'x' is no job: a job has a number"));
+    EXPECT_TRUE(wrong_with_names("3,x").starts_with("'x' is not a job: a job has a number"));
     EXPECT_EQ(each_task("12"), (Names{"12"}));
     EXPECT_EQ(each_task("12_3"), (Names{"12_3"}));
     EXPECT_EQ(each_task("12_[1-6:2,9%2]"), (Names{"12_1", "12_3", "12_5", "12_9"}));

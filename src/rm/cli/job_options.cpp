@@ -282,8 +282,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
                          "processes of one node at most")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
     last(command.add_option("--mem-per-cpu", options.memory_per_core,
-                            "memory for each core of -c, such as 4G; a larger value takes more "
-                            "cores"));
+                            "memory for each core of -c, such as 4G; more takes more cores"));
     last(command.add_option("--mem", options.memory_per_node,
                             "memory on each node, such as 16G; 0: all that they have"));
     last(command.add_option(
@@ -335,9 +334,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
         "--after-not-ok", options.after_not_ok,
         "only when these jobs have ended, but not as DONE; cancelled if one is"));
     last(command.add_option("-d,--dependency", options.dependency,
-                            "the same in the syntax of sbatch: "
-                            "afterok:3:4,after:5,afterany:12_[1-5],singleton; all must be "
-                            "fulfilled"));
+                            "in the syntax of sbatch: afterok:3:4,after:5,afterany:12_[1-5],"
+                            "singleton; all must be fulfilled"));
     last(command.add_option(
         "--signal", options.limit_signal,
         "SIGNAL[@TIME]: send this signal TIME before the time limit (default: 60 seconds)"));

@@ -10,7 +10,8 @@ void add_list_options(CLI::App &command, ListOptions &options)
 {
     command.add_flag("--noheader", options.no_header, "no headings");
     command.add_flag("--parsable", options.parsable, "fields end with |, for programs");
-    command.add_flag("-P,--parsable2", options.parsable2, "| stands between fields, for programs");
+    command.add_flag("-P,--parsable2", options.parsable2,
+                     "fields are separated by |, for programs");
 }
 
 void print_list(const ListOptions &options, const ListFormat &format,

@@ -16,7 +16,7 @@ Result<std::vector<std::string>> node_names(const std::string &what,
     for (const std::string &list : lists) {
         auto nodes = rm::parse_slurm_nodes(list, "");
         if (!nodes)
-            return Error{what + ": '" + list + "' is no list of nodes such as n[1-3],n7: " +
+            return Error{what + ": '" + list + "' is not a list of nodes such as n[1-3],n7: " +
                          nodes.error()};
         for (const rm::ListedNode &node : nodes.value()) {
             if (known.insert(node.name).second)

@@ -236,7 +236,8 @@ int run_report(Report &options)
     std::optional<Json> other;
     if (!options.compare.empty() && !(other = read_report(options.compare)))
         return complain(USAGE,
-                        "--compare: " + options.compare + " is no file of 'elastic report --json'");
+                        "--compare: " + options.compare +
+                            " is not a file of 'elastic report --json'");
     std::string query;
     Json report, timeline_json;
     std::set<int64_t> ids;

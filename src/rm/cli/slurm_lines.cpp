@@ -172,7 +172,7 @@ Result<Given> next_given(const std::vector<std::string> &words, size_t &at)
         if (word.size() > 2)
             given.value = word.substr(word[2] == '=' ? 3 : 2);
     } else {
-        return Error{"'" + word + "' is no option"};
+        return Error{"'" + word + "' is not an option"};
     }
     bool own = given.name == "dependency" || given.name == "d" || given.name == "exclusive" ||
                given.name == "wrap";

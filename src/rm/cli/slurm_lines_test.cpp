@@ -96,7 +96,7 @@ TEST(SlurmLinesTest, a_broken_line_is_named)
 {
     EXPECT_EQ(error_of("#SBATCH -n 2\n#SBATCH 'x\n").find("line 3: "), 0U);
     EXPECT_NE(error_of("#SBATCH -n\n").find("'-n' has no value"), std::string::npos);
-    EXPECT_NE(error_of("#SBATCH stray\n").find("'stray' is no option"), std::string::npos);
+    EXPECT_NE(error_of("#SBATCH stray\n").find("'stray' is not an option"), std::string::npos);
     EXPECT_NE(error_of("#SBATCH -\n"), "");
 }
 

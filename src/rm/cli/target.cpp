@@ -62,7 +62,7 @@ std::optional<std::string> job_number(const std::string &text, int &code, Tasks 
 {
     std::string number = text.starts_with("job:") ? text.substr(4) : text;
     if (!is_job_name(number)) {
-        code = complain(USAGE, "'" + text + "' is no job: " + JOB_NAME_FORM);
+        code = complain(USAGE, "'" + text + "' is not a job: " + JOB_NAME_FORM);
         return std::nullopt;
     }
     if (is_refused(number, tasks, code))

@@ -19,7 +19,7 @@ namespace {
 
 Error wrong_time(std::string_view text)
 {
-    return Error{"'" + std::string(text) + "' is no time: minutes, minutes:seconds, "
+    return Error{"'" + std::string(text) + "' is not a time: minutes, minutes:seconds, "
                  "hours:minutes:seconds, days-hours[:minutes[:seconds]], or a number with s, m, h "
                  "or d; at most 366 days"};
 }
@@ -92,8 +92,8 @@ Result<SizeRange> parse_size_range(std::string_view text)
     auto minimum = parse_number(low, 1, SIZE_MAX_PROCESSES);
     auto maximum = parse_number(high, 1, SIZE_MAX_PROCESSES);
     if (!minimum || !maximum)
-        return Error{"'" + std::string(text) + "' is no size: a number of processes such as 4, or "
-                     "MIN:MAX such as 2:8"};
+        return Error{"'" + std::string(text) + "' is not a size: give a number of processes such "
+                     "as 4, or MIN:MAX such as 2:8"};
     if (*minimum > *maximum)
         return Error{"'" + std::string(text) + "': the minimum is above the maximum"};
     return SizeRange{static_cast<int>(*minimum), static_cast<int>(*maximum)};
@@ -223,7 +223,7 @@ Result<int64_t> parse_memory(std::string_view text)
     for (size_t i = 1; number && has_unit && i < power && mib <= MEMORY_MAX_MIB; i++)
         mib *= KIB_OF_MIB;
     if (mib < 0 || mib > MEMORY_MAX_MIB)
-        return Error{"'" + std::string(text) + "' is no size of memory such as 4G or 500M"};
+        return Error{"'" + std::string(text) + "' is not a size of memory such as 4G or 500M"};
     return mib;
 }
 
@@ -244,7 +244,7 @@ Result<int64_t> parse_begin(std::string_view text, int64_t now)
     }
     if (found >= 0)
         return found;
-    return Error{"'" + given + "' is no time to begin: now+TIME such as now+2h, HH:MM[:SS], or "
+    return Error{"'" + given + "' is not a begin time: now+TIME such as now+2h, HH:MM[:SS], or "
                  "YYYY-MM-DD[THH:MM[:SS]]"};
 }
 
@@ -269,9 +269,9 @@ Result<int64_t> parse_past(std::string_view text, int64_t now)
     }
     if (found >= 0)
         return found;
-    return Error{"'" + given + "' is no time: YYYY-MM-DD[THH:MM[:SS]], HH:MM[:SS] of today, now, "
-                 "now-2hours, now-7days (seconds, minutes, hours, days, weeks), today, noon, or "
-                 "yesterday"};
+    return Error{"'" + given + "' is not a time: YYYY-MM-DD[THH:MM[:SS]], HH:MM[:SS] of today, "
+                 "now, now-2hours, now-7days (seconds, minutes, hours, days, weeks), today, noon, "
+                 "or yesterday"};
 }
 
 Result<LimitSignal> parse_limit_signal(std::string_view text)
@@ -286,7 +286,7 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
         found.name.erase(0, 3);
     auto wrong = [&] {
         return Error{"'" + std::string(text) +
-                     "' is no signal before the limit: SIGNAL[@TIME] such as USR1@90s"};
+                     "' is not a signal before the limit: SIGNAL[@TIME] such as USR1@90s"};
     };
     if (found.name.empty())
         return wrong();
@@ -402,7 +402,7 @@ Result<std::vector<std::string>> parse_jobs(std::string_view text)
         if (tasks.empty() && is_job_name(name))
             return Error{"'" + name + "' are more than " + std::to_string(TASKS_MAX) + " jobs"};
         if (tasks.empty())
-            return Error{"'" + name + "' is no job: " + JOB_NAME_FORM};
+            return Error{"'" + name + "' is not a job: " + JOB_NAME_FORM};
         jobs.insert(jobs.end(), tasks.begin(), tasks.end());
     }
     return jobs;

@@ -26,7 +26,7 @@ std::string state_of(const std::string &socket)
     if (stat(socket.c_str(), &found) != 0)
         return errno == ENOENT ? "there is no " + socket : socket + ": " + strerror(errno);
     if (!S_ISSOCK(found.st_mode))
-        return socket + " is no socket";
+        return socket + " is not a socket";
     std::string owner = "user " + user_name(found.st_uid);
     if (access(socket.c_str(), W_OK) != 0)
         return socket + " belongs to " + owner + " and is closed to you";

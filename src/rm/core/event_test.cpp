@@ -99,7 +99,7 @@ TEST(EventTest, errors_name_the_field)
     EXPECT_EQ(error(R"({"seq":1,"time_ms":1,"event":"submit","spec":[]})"),
               "field spec must be an object");
     EXPECT_EQ(error(R"({"seq":1,"time_ms":1,"event":"nodes_acquired","blocks":[{"node":3}]})"),
-              "field blocks[0].node must be a text");
+              "field blocks[0].node must be a string");
     EXPECT_EQ(error(R"({"seq":1,"time_ms":1,"event":"submit","spec":{"elasticity":"soft"}})"),
               "field spec.elasticity must be one of: rigid, moldable, malleable");
 }

@@ -213,7 +213,7 @@ template <class T> void read(const Json &json, T &value, const std::string &wher
     } else {
         static_assert(std::is_convertible_v<std::string, T>);
         if (!json.is_string())
-            throw FieldError("field " + where + " must be a text");
+            throw FieldError("field " + where + " must be a string");
         value = json.get<std::string>();
     }
 }

@@ -230,7 +230,8 @@ std::string check(const SizeRequest &size_request)
     if (size_request.number == 0 || !ordered)
         return "sizes " + std::to_string(size_request.minimum) +
                " <= " + std::to_string(size_request.size) +
-               " <= " + std::to_string(size_request.maximum) + " are none, or it has no number";
+               " <= " + std::to_string(size_request.maximum) +
+               " are not valid, or it has no number";
     if (size_request.reason.size() > REQUEST_REASON_BYTES_MAX ||
         size_request.mpiexec.size() > REQUEST_MPIEXEC_BYTES_MAX)
         return "its reason or its mpiexec is too long";

@@ -27,7 +27,7 @@ std::string check(const std::vector<NodeReservation> &reservations)
     std::set<std::string> names;
     for (const NodeReservation &each : reservations) {
         if (!is_partition_name(each.name))
-            return "'" + each.name.substr(0, 80) + "' is no name of a reservation: 1 to " +
+            return "'" + each.name.substr(0, 80) + "' is not a name of a reservation: 1 to " +
                    std::to_string(RESERVATION_NAME_BYTES_MAX) +
                    " letters, digits, '_', '.' and '-', which is not the first";
         if (!names.insert(each.name).second)

@@ -16,7 +16,7 @@ std::string check(const Partition &partition)
         return value < low || value > high;
     };
     if (!is_partition_name(partition.name))
-        return "'" + partition.name.substr(0, 80) + "' is no name of a partition: 1 to " +
+        return "'" + partition.name.substr(0, 80) + "' is not a name of a partition: 1 to " +
                std::to_string(PARTITION_NAME_BYTES_MAX) +
                " letters, digits, '_', '.' and '-', which is not the first";
     std::string name = "partition " + partition.name + " ";

@@ -283,8 +283,9 @@ TEST(PartitionsTest, a_configuration_is_checked)
     using All = std::vector<Partition>;
     EXPECT_EQ(wrong([](All &) {}), "");
     EXPECT_EQ(wrong([](All &all) { all[0].name = "right"; }), "there are two partitions right");
-    EXPECT_NE(wrong([](All &all) { all[0].name = "a b"; }).find("is no name"), std::string::npos);
-    EXPECT_NE(wrong([](All &all) { all[0].name = "-x"; }).find("is no name"), std::string::npos);
+    EXPECT_NE(wrong([](All &all) { all[0].name = "a b"; }).find("is not a name"),
+              std::string::npos);
+    EXPECT_NE(wrong([](All &all) { all[0].name = "-x"; }).find("is not a name"), std::string::npos);
     EXPECT_EQ(wrong([](All &all) { all[0].is_default = true; }),
               "partitions left and all are both the default: there is one at most");
     EXPECT_NE(wrong([](All &all) { all[0].state = PartitionState::GONE; }), "");

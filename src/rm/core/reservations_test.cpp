@@ -254,7 +254,7 @@ TEST(ReservationsTest, wrong_ones_are_refused)
     both[1].name = "one";
     EXPECT_EQ(check(both), "there are two reservations one");
     both[1].name = "-";
-    EXPECT_NE(check(both).find("is no name of a reservation"), std::string::npos);
+    EXPECT_NE(check(both).find("is not a name of a reservation"), std::string::npos);
     both[1] = {"two", {}, 20, 20};
     EXPECT_EQ(check(both), "reservation two ends before it begins");
 }

@@ -79,7 +79,7 @@ std::string BodyReader::text(const char *name, size_t bytes_max, const std::stri
         !has_zero(value->get_ref<const std::string &>());
     if (!fits)
         fail(name,
-             "must be a text" +
+             "must be a string" +
                  (bytes_max ? " of at most " + std::to_string(bytes_max) + " bytes"
                             : std::string()) +
                  ", without zero bytes");
@@ -136,7 +136,7 @@ std::vector<std::string> BodyReader::texts(const char *name, size_t count_max, s
     size_t bytes = 0;
     for (const Json &item : *value) {
         if (!item.is_string() || has_zero(item.get_ref<const std::string &>()))
-            fail(name, "must hold texts only, without zero bytes");
+            fail(name, "must hold strings only, without zero bytes");
         bytes += item.get_ref<const std::string &>().size() + 1;
         list.push_back(item.get<std::string>());
     }
@@ -170,12 +170,12 @@ std::map<std::string, std::string> BodyReader::map_of_texts(const char *name, si
     std::map<std::string, std::string> values;
     const Json *value = find(name);
     if (!value || !value->is_object())
-        fail(name, value ? "must be an object of texts"
-                         : "is missing: give an object of texts, empty if there are none");
+        fail(name, value ? "must be an object of strings"
+                         : "is missing: give an object of strings, empty if there are none");
     size_t bytes = 0;
     for (const auto &[key, item] : value->items()) {
         if (!item.is_string() || has_zero(item.get_ref<const std::string &>()) || has_zero(key))
-            fail(name, "must hold texts only, without zero bytes");
+            fail(name, "must hold strings only, without zero bytes");
         if (key.empty() || key.find('=') != std::string::npos)
             fail(name, "must have names that are not empty and have no '='");
         bytes += key.size() + item.get_ref<const std::string &>().size() + 2;

@@ -89,7 +89,7 @@ std::string take_text(const Setting<Of> &setting, const toml::node &node, std::s
 {
     auto text = node.value_exact<std::string>();
     if (!text)
-        return "must be a text in quotes";
+        return "must be a string in quotes";
     if (*setting.choices && !is_choice(setting.choices, *text))
         return std::string("must be one of ") + setting.choices;
     value = *text;
@@ -100,12 +100,12 @@ inline std::string take_texts(const toml::node &node, Texts &value)
 {
     const toml::array *array = node.as_array();
     if (!array)
-        return "must be a list of texts";
+        return "must be a list of strings";
     value.clear();
     for (const toml::node &element : *array) {
         auto text = element.value_exact<std::string>();
         if (!text)
-            return "must be a list of texts";
+            return "must be a list of strings";
         value.push_back(*text);
     }
     return "";

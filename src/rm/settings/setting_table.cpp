@@ -132,9 +132,8 @@ const std::vector<Setting<Settings>> &setting_table()
          "memory); 0: any.",
          0, 1 << 30},
         {"job", "counted_memory_per_core", &Settings::counted_memory_per_core_mib,
-         "Each core of a node stands for so many MiB of its memory: a job that requests more "
-         "memory gets more cores. 0: as memory_per_core; if that is 0, too, memory is not "
-         "counted.",
+         "Each core of a node counts as so many MiB of its memory: a job that requests more memory "
+         "gets more cores. 0: as memory_per_core; if that is 0, too, memory is not counted.",
          0, 1 << 30},
         {"job", "prolog", &Settings::prolog,
          "local and hosts: a program and its arguments, such as [\"/etc/elasticd/prolog\"], that "

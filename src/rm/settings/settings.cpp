@@ -295,7 +295,7 @@ Result<Settings> read_settings(const std::string &path)
         return Error{"cannot read the configuration " + path + ": " + strerror(errno)};
     text.resize(static_cast<size_t>(file.gcount()));
     if (text.size() > FILE_BYTES_MAX)
-        return Error{path + " is longer than 1 MiB: that is no configuration of elasticd"};
+        return Error{path + " is longer than 1 MiB: it is not a configuration of elasticd"};
     return parse_settings(text, path);
 }
 

@@ -101,7 +101,8 @@ TEST(ConfigTest, ErrorsNamePositionAndCause)
               std::string::npos);
     EXPECT_NE(error_of("listen = 3").find("is a section"), std::string::npos);
     EXPECT_NE(error_of("\n[^").find("test.toml:2: "), std::string::npos);
-    EXPECT_NE(error_of("[access]\nadministrators = [1]").find("list of texts"), std::string::npos);
+    EXPECT_NE(error_of("[access]\nadministrators = [1]").find("list of strings"),
+              std::string::npos);
     EXPECT_NE(error_of("state_dir = \"here\"").find("absolute"), std::string::npos);
     EXPECT_NE(error_of("[listen]\ntcp = \"127.0.0.1:1\"").find("tokens_file"), std::string::npos);
 }

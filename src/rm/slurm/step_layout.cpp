@@ -204,7 +204,7 @@ Result<Layout> parse_blocks(const std::string &text)
             block.tasks = static_cast<int>(tasks.value_or(0));
         }
         if (block.tasks == 0 || !check_host_name(block.node).empty())
-            return Error{"'" + text + "' is no list of NODE:PROCESSES"};
+            return Error{"'" + text + "' is not a list of NODE:PROCESSES"};
         layout.blocks.push_back(std::move(block));
         at = end + 1;
     }

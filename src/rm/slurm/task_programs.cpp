@@ -71,7 +71,7 @@ Result<TaskPrograms> TaskPrograms::parse(const std::string &text)
     if (text.size() > TASK_PROGRAMS_BYTES_MAX)
         return Error{"it has more than " + std::to_string(TASK_PROGRAMS_BYTES_MAX) + " bytes"};
     if (text.find('\0') != std::string::npos || text.find(QUOTED_PERCENT) != std::string::npos)
-        return Error{"it has control characters: it is no text"};
+        return Error{"it has control characters: it is not a text file"};
     TaskPrograms programs;
     std::istringstream rows(text);
     std::string joined;

@@ -64,7 +64,7 @@ def test_dependencies(here: Setup) -> None:
     body = only(here.posted())
     expect(body["after_ok"] == [8, 1, 2] and body["after_any"] == ["12_3", "12_4", "12_9", 7], body)
     expect((body["after_not_ok"], body["after"], body["singleton"]) == ([5], [6], True), body)
-    for wrong, right in (("afterok:1,2", "'2' is none of after:JOB"), ("afterok", "afterok:3:4"), ("afterok:x", "'x' is no job"),
+    for wrong, right in (("afterok:1,2", "'2' is none of after:JOB"), ("afterok", "afterok:3:4"), ("afterok:x", "'x' is not a job"),
                          ("afterok:1?afterok:2", "all must be fulfilled"), ("after:1+5", "--begin")):  # fmt: skip
         _, err = here.call("submit", f"--dependency={wrong}", "true", code=2)
         expect("--dependency: " in err and right in err, (wrong, err))
@@ -145,7 +145,7 @@ def test_cancel_by_filters(here: Setup) -> None:
     expect(out == "job 1 is cancelled\n", out)
     expect(here.call("cancel", "-u", "nobody-here")[0].startswith("no job"), "nobody's")
     expect("cannot be cancelled" in here.call("cancel", "-t", "CD", code=2)[1], "ended ones")
-    expect("'abc' is no job" in here.call("cancel", "--me", "abc", code=2)[1], "not a number")
+    expect("'abc' is not a job" in here.call("cancel", "--me", "abc", code=2)[1], "not a number")
     out, _ = here.call("cancel", "-u", USER, "--state", "PENDING", "--reason", "too many")
     expect(len(out.splitlines()) == 3 and here.fake.jobs[7]["reason"] == "too many", out)
     expect(here.fake.jobs[8]["state"] == "PENDING", "another user's job")
@@ -193,7 +193,7 @@ def test_history_of_a_time(here: Setup) -> None:
     expect(numbers("-S", "now-4days", "-E", last, "--limit", "2") == [6, 7], "the last two of them")
     expect(numbers("-S", "now-7days", "-E", "now-4days") == [] and numbers("-S", "now-1hours") == [], "none was there")
     expect(numbers("-u", "nobody", "-S", "yesterday") == [] and numbers("-s", "F", "-S", "now-7days") == [], "other filters hold, too")
-    for words, wrong in ((("-S", "last week"), "--starttime: 'last week' is no time: YYYY-MM-DD"), (("-E", ""), "--endtime: ''"),
+    for words, wrong in ((("-S", "last week"), "--starttime: 'last week' is not a time: YYYY-MM-DD"), (("-E", ""), "--endtime: ''"),
                          (("-S", "today", "-E", "yesterday"), "--endtime: 'yesterday' is before --starttime"),
                          (("-S", "2999-01-01"), "is in the future"), (("3", "-S", "today"), "leave JOB out")):  # fmt: skip
         _, err = here.call("history", *words, code=2)

@@ -33,7 +33,7 @@ Result<std::string> read_text(const std::string &path)
             "cannot read the list of hosts " + path + " (backend.hosts_file): " + strerror(errno)};
     text.resize(static_cast<size_t>(file.gcount()));
     if (text.size() > FILE_BYTES_MAX)
-        return Error{path + " is longer than 16 MiB: that is no list of hosts"};
+        return Error{path + " is longer than 16 MiB: it is not a list of hosts"};
     return text;
 }
 

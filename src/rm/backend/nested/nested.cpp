@@ -23,7 +23,7 @@ Result<std::string> read_text(const std::string &path)
         return Error{"cannot read the list of nodes " + path};
     text.resize(static_cast<size_t>(file.gcount()));
     if (text.size() > FILE_BYTES_MAX)
-        return Error{path + " is longer than 16 MiB: that is no list of nodes"};
+        return Error{path + " is longer than 16 MiB: it is not a list of nodes"};
     return text;
 }
 

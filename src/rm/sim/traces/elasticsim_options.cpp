@@ -186,7 +186,7 @@ std::optional<int> parse_options(int argc, char **argv, std::vector<ElasticsimOp
                    "the policies compare");
     app.add_flag("--users", options.users, "sums by user, too");
     app.add_flag("--json", options.json, "a JSON object for each draw");
-    app.add_flag("--strict", options.strict, "refuse a trace with a line that is no job");
+    app.add_flag("--strict", options.strict, "refuse a trace with a line that is not a job");
     app.add_flag("--quiet", options.quiet, "show no progress");
     try {
         app.parse(argc, argv);

@@ -169,7 +169,7 @@ TEST_F(ElasticsimTest, ABrokenTraceIsReportedLineByLine)
          {"broken.swf, line 3: has 4 columns, not 18\n",
           "broken.swf, line 4: its time of submission is impossible\n",
           "broken.swf, line 5: its run time is not recorded, or impossible\n",
-          "broken.swf, line 7: column 5 is no number: x\n", "broken.swf: 4 line(s) left out",
+          "broken.swf, line 7: column 5 is not a number: x\n", "broken.swf: 4 line(s) left out",
           "1 job(s) left out: larger than the machine", "\"too_large\":1,", "\"done\":2,"})
         EXPECT_NE(output_.find(reported), std::string::npos) << reported << "\n" << output_;
     EXPECT_EQ(run("broken.swf " + MACHINE + "--strict --quiet"), 1);

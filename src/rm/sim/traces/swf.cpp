@@ -52,7 +52,7 @@ Result<Columns> split(std::string_view line)
         auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), columns[i]);
         if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(columns[i]))
             return Error{"column " + std::to_string(i + 1) +
-                         " is no number: " + std::string(word.substr(0, 40))};
+                         " is not a number: " + std::string(word.substr(0, 40))};
     }
     if (!next_word(line).empty())
         return Error{"has more than 18 columns"};
