@@ -101,7 +101,7 @@ std::string Daemon::start_parts()
     if (!gpus)
         return gpus.error();
     if (!gpus.value().empty() && backend_->asynchronous_nodes())
-        return "backend.gpus has no effect with this back end: Slurm books the GPUs of its nodes";
+        return "backend.gpus cannot be used with this back end: Slurm books the GPUs of its nodes";
     gpu_counts_ = std::move(gpus.value());
     number_gpus();
     if (std::string wrong = read_lists(); !wrong.empty())
@@ -299,8 +299,8 @@ void Daemon::run()
     journal_.close();
     servers_.clear();
     unlink(settings_.socket.c_str());
-    log_line(LogLevel::INFO, "elasticd has stopped; running steps "
-                             "continue", {{"seq", state().seq}});
+    log_line(LogLevel::INFO, "elasticd has stopped; running steps continue",
+             {{"seq", state().seq}});
     lifetime_.end();
 }
 

@@ -296,8 +296,8 @@ constexpr PendingReason PENDING_REASONS[] = {
     {"Reservation", PendingKind::WAITS, "the reservation has not begun"},
     {"AccountingPolicy", PendingKind::WAITS, "a limit of accounting is reached"},
     {"AssociationJobLimit", PendingKind::WAITS, "the user's association runs its maximum of jobs"},
-    {"AssociationResourceLimit", PendingKind::WAITS, "the user's association uses its maximum of "
-                                                     "resources"},
+    {"AssociationResourceLimit", PendingKind::WAITS,
+     "the user's association uses its maximum of resources"},
     {"QOSJobLimit", PendingKind::WAITS, "the QOS runs its maximum of jobs"},
     {"QOSResourceLimit", PendingKind::WAITS, "the QOS uses its maximum of resources"},
     {"QOSUsageThreshold", PendingKind::WAITS, "the usage threshold of the QOS is reached"},
