@@ -22,7 +22,7 @@ NOTHING = None
 @dataclasses.dataclass
 class Case:
     names: str  # separated by blanks: the same option
-    right: str | None  # NOTHING: the option has no argument
+    right: str | None  # NOTHING: the option takes no argument
     malformed: tuple[str, ...] = ()
     runs: bool = True  # here, with the right argument
 
@@ -163,7 +163,7 @@ def test_right_arguments(mpiexec: Mpiexec, case: Case) -> None:
 def test_wrong_arguments(mpiexec: Mpiexec, case: Case) -> None:
     name = case.names.split()[0]
     if case.right is None:
-        mpiexec.refuses([f"-{name}=x", "true"], f"mpiexec: -{name}=x: the option has no argument")
+        mpiexec.refuses([f"-{name}=x", "true"], f"mpiexec: -{name}=x: the option takes no argument")
         return
     mpiexec.refuses(["-n", "1", f"-{name}"], f"mpiexec: -{name}: its argument is missing")
     for text in case.malformed:

@@ -100,7 +100,7 @@ def test_a_rank_exits_before_init(bench: Bench) -> None:
     for code, before, layout in itertools.product((0, 3, 127), ("", AFTER_OTHERS), layouts):
         result = start(bench, f"{before}exit {code}", *layout)
         job_ends(bench, result, f"ended with exit code {code}", code or 1, "bb" if len(layout) and "cc" in str(layout[-1]) else "")
-        expect((code == 127) == ("are the program and the libraries" in result.err), f"it prints: {result.err}")
+        expect((code == 127) == ("check that the program and its libraries" in result.err), f"it prints: {result.err}")
 
 
 def test_options_of_the_job_do_not_matter(bench: Bench) -> None:

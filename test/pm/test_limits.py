@@ -220,7 +220,7 @@ def test_files_may_not_grow(bench: Bench) -> None:
     usual = resource.prlimit(proxy, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     query_step(bench, '{"op":"resize","size":3}')
     wait_for("the end of the change", lambda: bench.events("withdrawn"))
-    expect("no room for the plan (File too large)" in str(bench.events("withdrawn")[0]["reason"]), str(bench.events("withdrawn")))
+    expect("cannot store the plan (File too large)" in str(bench.events("withdrawn")[0]["reason"]), str(bench.events("withdrawn")))
     resource.prlimit(proxy, resource.RLIMIT_FSIZE, usual)
     query_step(bench, '{"op":"resize","size":3}')
     wait_for("the change", lambda: bench.sizes() == [3])

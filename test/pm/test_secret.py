@@ -61,7 +61,7 @@ STRANGERS += [b"", b"\0", b"\0\0\0"]
 
 
 def expect_reported_once(result: Result) -> None:
-    reported = [line for line in result.err.splitlines() if "did not know this job's secret" in line]
+    reported = [line for line in result.err.splitlines() if "did not have this job's secret" in line]
     expect(result.code == 0 and len(reported) == 1, f"exit code {result.code}, it prints: {result.err}")
 
 
@@ -158,7 +158,7 @@ def test_launcher_without_standard_input(bench: Bench) -> None:
         launcher = ["-launcher", "ssh", "-launcher-exec", deaf, "-hosts", "aa,bb"]
         result = bench.run(*launcher, *options, "-n", 2, program=["/bin/true"])
         expect(result.code not in (0, None), f"exit code {result.code}: {result.err}")
-        expect("has not got the job's secret" in result.err and "MPIEXEC_SECRET_FILE" in result.err, result.err)
+        expect("has not received the job's secret" in result.err and "MPIEXEC_SECRET_FILE" in result.err, result.err)
         bench.expect_nothing_left()
     secret = bench.folder / "secret"
     secret.write_text("0123456789abcdef" * 4 + "\n")

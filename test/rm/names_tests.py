@@ -155,7 +155,7 @@ def a_server_withdraws_its_name_while_elasticd_is_down(bench: Bench) -> None:
     expect(names(daemon) == {"server:sums": job}, f"what it has registered again: {names(daemon)}")
     daemon.kill()
     Path(f"{go}.end").touch()
-    line = "mpiexec: elasticd does not answer: the name server:sums stays registered"
+    line = "mpiexec: elasticd does not reply: the name server:sums stays registered"
     wait_for("the end of mpiexec", lambda: line in output.read_text())
     daemon.start()
     ends_well(daemon, job)

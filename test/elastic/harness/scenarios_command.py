@@ -464,7 +464,7 @@ def state_log_unwritten(run: TestRun) -> None:
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
     try:
-        for path, why in ((Path("/dev/full"), "No space left on device"), (fifo, "nobody reads it|no room")):
+        for path, why in ((Path("/dev/full"), "No space left on device"), (fifo, "no process reads it|no space left")):
             job = run.mpiexec([*run.test.options, "--sets-log", str(path)])
             checks.exit_code(run, job)
             checks.patterns(run, job.err, [f"--sets-log: unable to write \\(({why})\\); the log ends"], "standard error")

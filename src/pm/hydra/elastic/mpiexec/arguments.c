@@ -227,7 +227,7 @@ void HYD_arguments_check(char *const argv[])
         if (!option)
             HYD_step_option_error(word, "there is no such option: mpiexec -h lists them");
         if (option->form == NOTHING && is_joined)
-            HYD_step_option_error(word, "the option has no argument");
+            HYD_step_option_error(word, "the option takes no argument");
         if (option->form == NOTHING)
             continue;
         const char *value = is_joined ? name + length + 1 : *argv;
@@ -265,8 +265,8 @@ void HYD_arguments_check_space(const struct HYD_exec *command)
     if (words_of(command) < HYD_NUM_TMP_STRINGS - 2)
         return;
     MPL_snprintf(error, sizeof(error),
-                 "%.200s: a program can have %d arguments on the command line of mpiexec: put "
-                 "them into a script, and start that", command->exec[0], HYD_NUM_TMP_STRINGS - 3);
+                 "%.200s: a program can have at most %d arguments on the command line of mpiexec: "
+                 "put them into a script, and start the script", command->exec[0], HYD_NUM_TMP_STRINGS - 3);
     end_with(error);
 }
 

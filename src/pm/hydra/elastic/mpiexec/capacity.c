@@ -26,9 +26,9 @@ static int check_proxies(const struct HYD_pg *pg, char *error, size_t error_byte
         if (need <= limit.rlim_cur)
             continue;
         MPL_snprintf(error, error_bytes,
-                     "host %s cannot take %d more processes at once: they need %llu open files and "
-                     "the limit is "
-                     "%llu (ulimit -n); grow in smaller steps, name more hosts or raise the limit",
+                     "host %s cannot start %d more processes at once: they need %llu open files "
+                     "and the limit is %llu (ulimit -n); grow in smaller steps, name more hosts or "
+                     "raise the limit",
                      p->node->hostname, p->proxy_process_count, (unsigned long long) need,
                      (unsigned long long) limit.rlim_cur);
         return -1;

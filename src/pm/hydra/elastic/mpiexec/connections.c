@@ -69,7 +69,7 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
         HYD_step_pmi_begin();
     HYD_status taken = HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp);
     status = g ? HYD_step_pmi_end(g->proxies[0].proxy, taken) : taken;
-    HYDU_ERR_POP(status, "unable to take in a proxy\n");
+    HYDU_ERR_POP(status, "unable to register a proxy\n");
 
     for (int i = 0; g && i < g->proxy_count; i++)
         if (g->proxies[i].proxy->control_fd == fd)
@@ -205,8 +205,9 @@ static void give_up_proxy(struct HYD_step_group *g, int i)
     if (!g->removed) {
         fflush(stdout);
         fprintf(stderr, "host %s: its proxy, started by %s, has not connected within %lld s "
-                "(MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  It "
-                "is given up\n", p->proxy->node->hostname, HYDT_bsci_info.launcher,
+                "(MPIEXEC_ADAPT_LAUNCH), and mpiexec stops waiting for it: check the load of the "
+                "host, and that it can connect to this one\n", p->proxy->node->hostname,
+                HYDT_bsci_info.launcher,
                 (long long) HYD_step.launch_limit_ms / 1000);
         fflush(stderr);
     }

@@ -75,7 +75,7 @@ static void defer(int group, int proxy)
     struct deferred *d = MPL_malloc(sizeof(*d), MPL_MEM_PM);
 
     if (!d) {
-        HYDU_error_printf("no memory to note an event\n");
+        HYDU_error_printf("no memory to record an event\n");
         return;
     }
     *d = (struct deferred) {.group = group,.proxy = proxy };

@@ -95,7 +95,8 @@ static void write_log(int *fd, const char *option, const char *line)
     HYD_file_size_ends(&usual);
     if (n != (ssize_t) length + 1) {
         fprintf(stderr, "mpiexec: %s: unable to write (%s); the log ends here\n", option,
-                n >= 0 ? "no room" : errno == EAGAIN ? "nobody reads it" : MPL_strerror(errno));
+                n >= 0 ? "no space left" : errno == EAGAIN ? "no process reads it" :
+                MPL_strerror(errno));
         close(*fd);
         *fd = -1;
     }

@@ -77,8 +77,8 @@ static HYD_status come_by_now_cb(int fd, HYD_event_t events, void *userp)
     if (missing) {
         fflush(stdout);
         fprintf(stderr,
-                "host %s: its proxy, started by %s, has not connected, and mpiexec has got a "
-                "signal to end: it does not wait any longer\n", missing->node->hostname,
+                "host %s: its proxy, started by %s, has not connected, and mpiexec has received a "
+                "signal to end: mpiexec stops waiting for it\n", missing->node->hostname,
                 HYDT_bsci_info.launcher);
         fflush(stderr);
         HYD_step_end_at_once();

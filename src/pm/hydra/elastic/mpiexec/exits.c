@@ -211,7 +211,7 @@ static void check_that_world_comes(const struct HYD_pg *pg)
     int code = WIFEXITED((int) missed->end.wait_status) ? WEXITSTATUS(missed->end.wait_status) : 0;
     HYD_step_describe_end(how, sizeof(how), (int) missed->end.wait_status);
     if (code == 127 || code == 255)
-        hint = ": are the program and the libraries that it needs on that host?";
+        hint = ": check that the program and its libraries are on that host";
     if (missed->end.begun)
         when = missed->end.in_init ? "in MPI_Init, in which the others wait for it" :
             "in MPI_Init or later, without MPI_Finalize, and the others wait for it in a barrier";
@@ -236,7 +236,7 @@ void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size
         return;
     memcpy(&end, payload, sizeof(end));
     if (!*link && !(*link = MPL_calloc(1, sizeof(**link), MPL_MEM_PM)))
-        HYDU_error_printf("no memory for the end of a process that others may wait for\n");
+        HYDU_error_printf("no memory to record the end of a process\n");
     if (!*link)
         return;
     if (!(*link)->proxy)
@@ -327,8 +327,8 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
     if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {
         char text[512];
         MPL_snprintf(text, sizeof(text),
-                     "host %s is lost: its proxy was killed or cannot be reached any more: "
-                     "is the host up, and had it memory left?  The job ends",
+                     "host %s is lost: its proxy was killed or cannot be reached any more: check "
+                     "that the host is up and has enough memory.  The job ends",
                      proxy->node->hostname);
         end_job_now(text);
     }
@@ -348,9 +348,9 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
         return;
     MPL_snprintf(text, sizeof(text),
                  "host %s: its proxy could not be started by %s, or was killed before it had "
-                 "connected (see the message above, if there is one): is the host up, can you log "
-                 "in there without "
-                 "being asked, and is this installation there?  The job ends",
+                 "connected (see the message above, if there is one): check that the host is up, "
+                 "that you can log in there without a password, and that this installation is "
+                 "there.  The job ends",
                  proxy->node->hostname, HYDT_bsci_info.launcher);
     end_job_now(text);
 }
@@ -459,9 +459,9 @@ int HYD_step_pmi_is_discarded(const struct HYD_proxy *proxy)
         return 0;
     if (!reported) {
         MPL_snprintf(text, sizeof(text),
-                     "host %s: a process asks by PMI and does not wait for answers, of which "
-                     "%d MiB are on their way: until they have been taken no more "
-                     "is answered there",
+                     "host %s: a process sends PMI requests and does not read the replies, of "
+                     "which %d MiB are pending: further PMI requests of this host are discarded "
+                     "until they are read",
                      proxy->node->hostname, PMI_WAITING_MAX >> 20);
         HYD_step_print_message(text);
     }

@@ -73,8 +73,8 @@ static void report_unauthenticated(int fd)
                     NI_NUMERICHOST);
     fflush(stdout);
     fprintf(stderr,
-            "mpiexec: a connection from %s to the control port did not know this job's secret, and "
-            "was closed; the job goes on (later ones are counted only)\n", name);
+            "mpiexec: a connection from %s to the control port did not have this job's secret, and "
+            "was closed; the job continues (later ones are only counted)\n", name);
     fflush(stderr);
 }
 

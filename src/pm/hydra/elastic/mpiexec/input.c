@@ -38,8 +38,8 @@ void HYD_step_input_help_fn(void)
     printf("\n-s: Processes that read the standard input of mpiexec; the others read the end of a "
            "file\n");
     printf("   0                rank 0 of MPI_COMM_WORLD, also after an adaptation (default)\n");
-    printf("   all              each process gets all of it; one that joins gets what comes after "
-           "its start\n");
+    printf("   all              each process gets all of it; a joining process gets the input "
+           "after its start\n");
     printf("   none             no process\n\n");
 }
 

@@ -290,13 +290,12 @@ static int launch_pg(struct HYD_pg *pg,
         return -1;
     }
     status = HYD_step_new_group(pg, &g);
-    HYDU_ERR_POP(status, "unable to note a process group\n");
+    HYDU_ERR_POP(status, "unable to register a process group\n");
     status = HYD_step_listen(g, &port);
     if (status != HYD_SUCCESS && HYD_server_info.port_range)
         MPL_snprintf(error, error_bytes,
-                     "mpiexec finds no free port among %s (MPIEXEC_PORT_RANGE) on which node "
-                     "proxies could reach it: "
-                     "give it more ports", HYD_server_info.port_range);
+                     "mpiexec found no free port in the range %s (MPIEXEC_PORT_RANGE) for "
+                     "connections of proxies: extend the range", HYD_server_info.port_range);
     HYDU_ERR_POP(status, "unable to listen for proxies\n");
     status = HYD_pmcd_pmi_fill_in_proxy_args(&stash, port, pg->pgid);
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
@@ -339,7 +338,8 @@ static int launch_pg(struct HYD_pg *pg,
 static void report_unable(char *error, size_t error_bytes)
 {
     MPL_snprintf(error, error_bytes,
-                 "mpiexec was unable to start the processes: its standard error says why");
+                 "mpiexec was unable to start the processes: the reason is on its standard "
+                 "error");
 }
 
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,

@@ -164,7 +164,7 @@ static HYD_status srun(const struct HYD_proxy *proxy, char **args)
     status = HYDU_env_create(&overlap, "SLURM_OVERLAP", "1");
     HYDU_ERR_POP(status, "unable to create env\n");
     status = grow_launcher_lists();
-    HYDU_ERR_POP(status, "unable to note a launcher\n");
+    HYDU_ERR_POP(status, "unable to register a launcher\n");
     status = HYDU_create_process(words, overlap, &in, &out, &err,
                                  &HYD_bscu_pid_list[HYD_bscu_pid_count++], -1);
     HYDU_ERR_POP(status, "create process returned error\n");

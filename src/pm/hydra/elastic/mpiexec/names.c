@@ -120,7 +120,7 @@ static void reply(const struct question *q, const char *line)
         return;
     HYD_step_pmi_begin();
     if (HYD_step_pmi_end(proxy, q->reply(q->fd, q->pid, line)) != HYD_SUCCESS)
-        HYDU_error_printf("unable to send a process the name that it queried\n");
+        HYDU_error_printf("unable to send a process the result of its name query\n");
 }
 
 /* `found`: the port of the name; NULL: it was refused, or is not there. */
@@ -188,7 +188,7 @@ static void try_later(void)
         return;
     }
     MPL_snprintf(text, sizeof(text),
-                 "mpiexec: elasticd has not answered for %d s: the name %.*s %s", LIMIT_MS / 1000,
+                 "mpiexec: elasticd has not replied for %d s: the name %.*s %s", LIMIT_MS / 1000,
                  NAME_MAX_BYTES, first->name,
                  first->
                  reply ? "is neither found nor changed" : "stays registered until mpiexec ends");
@@ -463,7 +463,7 @@ static void print_remaining(const char *name, int names)
     if (names > 1)
         MPL_snprintf(more, sizeof(more), " and %d more", names - 1);
     MPL_snprintf(text, sizeof(text),
-                 "mpiexec: elasticd does not answer: the name %.*s%s stays registered",
+                 "mpiexec: elasticd does not reply: the name %.*s%s stays registered",
                  NAME_MAX_BYTES, name, more);
     HYD_step_print_message(text);
 }

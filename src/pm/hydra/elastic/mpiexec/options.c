@@ -87,22 +87,24 @@ HYD_status HYD_step_option_fn(char *arg, char ***argv)
 
 void HYD_step_options_usage(void)
 {
-    printf("    -s {0|all|none}                  who reads standard input: rank 0 (default), each "
-           "process\n");
+    printf("    -s {0|all|none}                  readers of standard input: rank 0 (default), each "
+           "process, none\n");
     printf("\n");
     printf("  Process sets (programs that use MPI Sessions):\n");
-    printf("    -pset {name}                     set that the processes of this executable are "
-           "in\n");
-    printf("    -sets-log {file}                 who is in which place and state, a line for each "
+    printf("    -pset {name}                     process set of the processes of this "
+           "executable\n");
+    printf("    -sets-log {file}                 process and state of each slot, a line for each "
            "event\n");
     printf("\n");
     printf("  Adaptation options (programs that use MPI_Init_adapt):\n");
-    printf("    -adapt-schedule {list|@file}     world sizes to go through, for example 4,2,6\n");
+    printf("    -adapt-schedule {list|@file}     world sizes, one after the other, for example "
+           "4,2,6\n");
     printf("    -adapt-policy {policy}           increase-decrease or "
            "random[:seed[:deviation[:probability]]]\n");
     printf("    -adapt-range {min:max}           world sizes that a policy or a request may "
            "choose\n");
-    printf("    -adapt-interval {time}           time between its offers (default 1s)\n");
+    printf("    -adapt-interval {time}           time between two offers of the policy (default "
+           "1s)\n");
     printf("    -adapt-log {file}                one JSON line for each event\n");
     printf("    -adapt-performance {file}        one JSON line for each sample of the program's "
            "speed\n");
@@ -124,20 +126,17 @@ void HYD_step_option_help_fn(void)
     printf("   random[:SEED[:DEVIATION[:PROBABILITY]]]\n");
     printf("                       normally distributed differences, each made with this "
            "probability\n");
-    printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those "
-           "that\n");
-    printf("   requests (elastic resize) are accepted for, and size requests of the program "
+    printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, the\n");
+    printf("   sizes for which requests (elastic resize) and size requests of the program are "
            "granted\n");
     printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
     printf("-adapt-log FILE: One JSON line for each event, with times\n");
-    printf("-sets-log FILE: A line for each event: a letter for each place of the range, I "
-           "idle,\n");
-    printf("   P reserved, R running, S to leave, A to leave and agreed (also: "
+    printf("-sets-log FILE: A line for each event: a letter for each slot of the range, I idle,\n");
+    printf("   P reserved, R running, S to leave, A to leave and accepted (also: "
            "MPIDYNRES_STATELOG=FILE)\n");
-    printf("-adapt-performance FILE: One JSON line every 10 s: how fast the program goes on, "
-           "and\n");
-    printf("   which part of its time MPI takes, in each loop\n\n");
+    printf("-adapt-performance FILE: One JSON line every 10 s: the speed of the program, and\n");
+    printf("   the part of its time in MPI, for each loop\n\n");
     printf("Notes:\n");
     printf("  * A running step can be resized at any time: see the command elastic\n");
     printf("  * If several programs are launched together, joining processes run the first,\n");
@@ -147,13 +146,13 @@ void HYD_step_option_help_fn(void)
     printf("  * MPIEXEC_ADAPT_FANOUT=N: with more proxies, commands go through a tree\n");
     printf("    of them in which each notifies N others (default 32, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_KILL=TIME: how long an adaptive program may take to end after\n");
-    printf("    SIGTERM, SIGINT or SIGQUIT to mpiexec (default 5s, 0: as long as it likes)\n");
+    printf("    SIGTERM, SIGINT or SIGQUIT to mpiexec (default 5s, 0: no limit)\n");
     printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the proxies of joining or spawned\n");
-    printf("    processes may take to start and connect (default 120s, 0: for ever)\n");
-    printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
+    printf("    processes may take to start and connect (default 120s, 0: no limit)\n");
+    printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the largest count and the agreed\n");
     printf("    probe (default: as many as the program makes in 2 ms, 1 to 8)\n");
     printf("  * MPIEXEC_ADAPT_PREPARE=TIME: how long an adaptation waits for processes that\n");
-    printf("    prepare for it in probes before they are told (default 50ms)\n");
+    printf("    prepare for it in probes, before the agreement (default 50ms)\n");
     printf("  * MPIEXEC_ADAPT_SAMPLE=TIME: time between two samples of -adapt-performance,\n");
     printf("    1s to 3600s (default 10s)\n\n");
 }

@@ -83,7 +83,7 @@ int HYD_step_performance_answer(int client, const char *line)
     if (n != length && !(n < 0 && errno == EAGAIN)) {
         fprintf(stderr,
                 "mpiexec: --adapt-performance: unable to write (%s); the samples end here\n",
-                n < 0 ? MPL_strerror(errno) : "no room");
+                n < 0 ? MPL_strerror(errno) : "no space left");
         HYD_step_performance_close();
     }
     MPL_free(text);

@@ -27,10 +27,11 @@ static const char *fault_of(const char *name)
         if (*c <= ' ' || *c > '~')
             return "a name has printable characters without blanks";
     if (!rest || rest == name || !rest[3])
-        return "a name looks like app://ocean";
+        return "a name has the form of app://ocean";
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
         if (!strncasecmp(name, reserved[i], strlen(reserved[i])))
-            return "names that begin with mpi://, mpix:// and mpidynres:// are the library's";
+            return "names that begin with mpi://, mpix:// and mpidynres:// are reserved for the "
+                   "library";
     return NULL;
 }
 
@@ -127,7 +128,7 @@ static void add_one(const char *name)
         first += exec->proc_count;
     }
     if (!runs || HYD_core_add_set(name, runs, n) < 0)
-        HYDU_error_printf("unable to make the process set %s\n", name);
+        HYDU_error_printf("unable to create the process set %s\n", name);
     MPL_free(runs);
 }
 

@@ -176,8 +176,8 @@ static int is_well_formed(const struct command *command)
                       "bytes: write them to a file");
     if (n_args > ARGS_MAX)
         return refuse(command,
-                      "more arguments than Hydra can pass on: write them to a file, or start a "
-                      "script");
+                      "there are more arguments than Hydra can pass: write them to a file, or "
+                      "start a script");
     if (!value(command, "execname") || n_args < 0 || n_info < 0 ||
         !has_all(command, "arg", 1, n_args) || !has_all(command, "info_key_", 0, n_info) ||
         !has_all(command, "info_val_", 0, n_info))
@@ -207,7 +207,7 @@ static int can_start(const struct command *command)
         MPL_snprintf(full, sizeof(full), "%s/%s", here, folder) < (int) sizeof(full))
         folder = full;
     if (folder && (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))) {
-        HYDU_dump(stderr, "MPI_Comm_spawn: there is no folder %s\n", folder);
+        HYDU_dump(stderr, "MPI_Comm_spawn: there is no directory %s\n", folder);
         return 0;
     }
     if (!folder)
@@ -221,7 +221,7 @@ static int can_start(const struct command *command)
             strchr(name, '/') ? is_program(folder, name) : is_on_path(search_path(), folder, name);
     }
     if (!found)
-        HYDU_dump(stderr, "MPI_Comm_spawn: %s is not there, or no program\n", name);
+        HYDU_dump(stderr, "MPI_Comm_spawn: %s does not exist, or is not executable\n", name);
     return found;
 }
 

@@ -72,7 +72,7 @@ static void answer(struct spawn *s, int rc)
     MPL_snprintf(line, sizeof(line), "cmd=spawn_result rc=%d\n", rc);
     HYD_step_pmi_begin();
     if (HYD_step_pmi_end(proxy, reply(s->fd, s->pid, line)) != HYD_SUCCESS)
-        HYDU_error_printf("unable to answer a process that spawns\n");
+        HYDU_error_printf("unable to reply to a process that spawns\n");
 }
 
 static void answer_if_over(struct spawn *s)
@@ -152,7 +152,7 @@ static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, in
     MPL_snprintf(text, sizeof(text), "%s %s before it called MPI_Init%s",
                  HYD_step_program_of(proxy, index), end,
                  WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127 ?
-                 ": are the libraries that it needs on that host?" : "");
+                 ": check that its libraries are on that host" : "");
     fail(s, proxy, text);
 }
 
@@ -274,10 +274,10 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
     char text[512];
 
     MPL_snprintf(text, sizeof(text),
-                 "MPI_Comm_spawn: host %s: its proxy, started by %s, has not connected "
-                 "within %lld s (MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not "
-                 "reach this one?  "
-                 "It is given up", proxy->node->hostname, HYDT_bsci_info.launcher,
+                 "MPI_Comm_spawn: host %s: its proxy, started by %s, has not connected within "
+                 "%lld s (MPIEXEC_ADAPT_LAUNCH), and mpiexec stops waiting for it: check the load "
+                 "of the host, and that it can connect to this one", proxy->node->hostname,
+                 HYDT_bsci_info.launcher,
                  (long long) HYD_step.launch_limit_ms / 1000);
     HYD_step_print_message(text);
     signal_launcher(s, i, SIGTERM);

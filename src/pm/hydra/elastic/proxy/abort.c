@@ -67,12 +67,12 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
 
     /* A process may have sent all at once: that it has initialised, last words, and the abort. */
     status = HYD_reports_flush();
-    HYDU_ERR_POP(status, "unable to send what is reported\n");
+    HYDU_ERR_POP(status, "unable to send the reports\n");
     for (int i = 0; i < p->local.proxy_process_count; i++) {
         status = send_waiting(i, p->downstream.out[i], STDOUT);
-        HYDU_ERR_POP(status, "unable to send last words\n");
+        HYDU_ERR_POP(status, "unable to send the last output of a process\n");
         status = send_waiting(i, p->downstream.err[i], STDERR);
-        HYDU_ERR_POP(status, "unable to send last words\n");
+        HYDU_ERR_POP(status, "unable to send the last output of a process\n");
     }
     /* it ends itself now, and its world for it; nobody else does */
     if (HYD_tasks_are_world()) {

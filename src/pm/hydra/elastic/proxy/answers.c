@@ -71,7 +71,7 @@ static HYD_status wait_for_space(struct waiting **slot, int fd)
     status = HYDT_dmx_deregister_fd(fd);
     HYDU_ERR_POP(status, "unable to deregister fd\n");
     status = HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, space_cb);
-    HYDU_ERR_POP(status, "unable to wait for a process to read its answers\n");
+    HYDU_ERR_POP(status, "unable to wait for a process to read its replies\n");
     HYDU_MALLOC_OR_JUMP(*slot, struct waiting *, sizeof(**slot), status);
     **slot = (struct waiting) {.fd = fd };
     HYD_queue_init(&(*slot)->queue);
@@ -102,14 +102,14 @@ HYD_status HYD_answer(int fd, const char *text, size_t bytes)
         if (sent == (ssize_t) bytes || (sent < 0 && is_end(errno)))
             goto fn_exit;
         HYDU_ERR_CHKANDJUMP(status, sent < 0 && errno != EAGAIN, HYD_SOCK_ERROR,
-                            "unable to answer a process (%s)\n", MPL_strerror(errno));
+                            "unable to send a reply to a process (%s)\n", MPL_strerror(errno));
         if (sent < 0)
             sent = 0;
         status = wait_for_space(slot, fd);
-        HYDU_ERR_POP(status, "unable to answer a process\n");
+        HYDU_ERR_POP(status, "unable to send a reply to a process\n");
     }
     if (HYD_queue_add_bytes(&(*slot)->queue, text + sent, bytes - (size_t) sent) != 0)
-        HYDU_ERR_SETANDJUMP(status, HYD_NO_MEM, "no memory for answers that are not read\n");
+        HYDU_ERR_SETANDJUMP(status, HYD_NO_MEM, "no memory for replies that are not read\n");
 
   fn_exit:
     return status;

@@ -96,14 +96,14 @@ HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
         memcpy(&order, payload, sizeof(order));
     HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_SLOT || order.what > BCAST_CLOSE ||
                         order.bcast == 0 || order.slot >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
-                        "malformed order for the texts of process sets\n");
+                        "malformed command for the texts of process sets\n");
     if (order.what == BCAST_SLOT)
         status = take_slot(&order);
     else if (order.what == BCAST_FREEZE)
         status = freeze(&order);
     else
         set_gates(order.bcast, order.what == BCAST_GATE ? order.value : PMI_ADAPT_GATE_SHUT);
-    HYDU_ERR_POP(status, "unable to carry out an order for the texts of process sets\n");
+    HYDU_ERR_POP(status, "unable to carry out a command for the texts of process sets\n");
     if (order.what == BCAST_CLOSE)
         remove_all(-1, order.bcast);
 

@@ -49,7 +49,7 @@ static HYD_status report_unable(uint32_t epoch, int error)
         i++;
     size_t fixed = HYD_write_unable(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]);
     MPL_snprintf(payload + fixed, sizeof(payload) - fixed,
-                 "its proxy has no room for the plan (%s)", MPL_strerror(error));
+                 "its proxy cannot store the plan (%s)", MPL_strerror(error));
     return HYD_reports_send(REPORT_UNABLE, epoch, 0, payload, fixed + strlen(payload + fixed));
 }
 
@@ -330,7 +330,7 @@ static HYD_status on_comes(const struct command *c)
     memcpy(&creation, c->payload + sizeof(number), sizeof(creation));
     memcpy(&uid, c->payload + sizeof(number) + sizeof(creation), sizeof(uid));
     status = HYD_sets_comes(number, creation, uid);
-    HYDU_ERR_POP(status, "unable to report whether a process comes\n");
+    HYDU_ERR_POP(status, "unable to report whether a process takes part\n");
 
   fn_exit:
     return status;

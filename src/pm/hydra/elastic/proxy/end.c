@@ -217,7 +217,7 @@ static void judge(int process_id)
     if (was_not_reached(&process_status) && signal_s < STUCK_S)
         kill(pid, signal_sent);
     else if (was_not_reached(&process_status))
-        end_process(process_id, "has not heard of it");
+        end_process(process_id, "has not received the signal");
     else if (late)
         end_process(process_id, "has not ended");
     else if (signal_s % STUCK_S == 0 && is_stuck(process_id, &process_status))
@@ -244,7 +244,7 @@ void HYD_pmcd_pmip_end_signalled(int signum)
         return;
     ticks = MPL_calloc((size_t) n, sizeof(*ticks), MPL_MEM_PM);
     if (!ticks) {
-        HYDU_error_printf("no memory to see to the end of the processes\n");
+        HYDU_error_printf("no memory to watch the end of the processes\n");
         return;
     }
     HYD_loop_call(every_second, 1000);

@@ -41,16 +41,17 @@ HYD_status HYD_pmcd_pmip_handshake(void)
         status =
             HYDU_sock_read(control, answer, sizeof(answer), &count, &closed,
                            HYDU_SOCK_COMM_MSGWAIT);
-        HYDU_ERR_POP(status, "unable to read what mpiexec answers\n");
+        HYDU_ERR_POP(status, "unable to read the reply of mpiexec\n");
     }
     HYDU_ERR_CHKANDJUMP(status, lacks_secret, HYD_INTERNAL_ERROR,
-                        "mpiexec takes no proxy without it\n");
+                        "mpiexec accepts no proxy without the job's secret\n");
     HYDU_ERR_CHKANDJUMP(status, closed, HYD_INTERNAL_ERROR,
-                        "mpiexec at %s:%d has not taken this proxy: "
-                        "it has ended, or has given it up, or is that of another job\n",
+                        "mpiexec at %s:%d has not accepted this proxy: it has ended, has stopped "
+                        "waiting for it, or belongs to another job\n",
                         HYD_pmcd_pmip.upstream.server_name, HYD_pmcd_pmip.upstream.server_port);
     HYDU_ERR_CHKANDJUMP(status, !HYD_secret_matches(HYD_SECRET_OF_MPIEXEC, answer),
-                        HYD_INTERNAL_ERROR, "who listens at %s:%d is not this job's mpiexec\n",
+                        HYD_INTERNAL_ERROR,
+                        "the program that listens at %s:%d is not this job's mpiexec\n",
                         HYD_pmcd_pmip.upstream.server_name, HYD_pmcd_pmip.upstream.server_port);
 
   fn_exit:

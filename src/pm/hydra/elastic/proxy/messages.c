@@ -36,7 +36,7 @@ static HYD_status on_output_space(const char *payload, size_t bytes)
     HYD_status status = HYD_SUCCESS;
 
     HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(capacity), HYD_INTERNAL_ERROR,
-                        "malformed room for output\n");
+                        "malformed capacity for output\n");
     memcpy(&capacity, payload, sizeof(capacity));
     HYD_pmcd_pmip_adapt_output_space(capacity);
 

@@ -50,7 +50,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         bytes =
             HYD_pmi_line_decode_hex(hex ? hex : "", payload + REPORT_INIT_BYTES, CARD_BYTES_MAX);
         if (bytes < 0) {
-            HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", rank);
+            HYDU_dump(stderr, "rank %u sent a malformed address and is treated as rigid\n", rank);
             bytes = 0;
         } else
             reported = strcmp(mode, "modify") ? REPORT_MODE_ADAPTIVE : REPORT_MODE_MODIFY;

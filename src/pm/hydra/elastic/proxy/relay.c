@@ -62,7 +62,7 @@ static HYD_status answer_if_complete(struct relay *relay)
     if (relay->waiting > 0)
         goto fn_exit;
     answer = HYD_block_new(HYD_relay_answer_bytes(&relay->answer));
-    HYDU_ERR_CHKANDJUMP(status, !answer, HYD_NO_MEM, "no memory for an answer\n");
+    HYDU_ERR_CHKANDJUMP(status, !answer, HYD_NO_MEM, "no memory for a reply\n");
     size_t frozen = relay->answer.frozen * sizeof(*relay->frozen);
     memcpy(answer->data, &relay->answer, sizeof(relay->answer));
     memcpy(answer->data + sizeof(relay->answer), relay->frozen, frozen);
@@ -194,12 +194,12 @@ HYD_status HYD_relay_take(struct HYD_connection *parent, const char *bytes)
     HYDU_ERR_CHKANDJUMP(status, !payload, HYD_NO_MEM, "no memory for a relay\n");
     memcpy(payload->data, bytes + sizeof(head) + head.targets * sizeof(*list), head.bytes);
     status = new_relay(parent, &head, &relay);
-    HYDU_ERR_POP(status, "unable to note a relay\n");
+    HYDU_ERR_POP(status, "unable to record a relay\n");
 
     uint32_t rest = head.targets - 1, step = HYD_relay_part(rest, head.fanout);
     for (uint32_t i = 0; i < rest; i += step) {
         status = pass_on(relay, &head, targets + 1 + i, rest - i < step ? rest - i : step, payload);
-        HYDU_ERR_POP(status, "unable to pass a relay on\n");
+        HYDU_ERR_POP(status, "unable to forward a relay\n");
     }
     HYD_upward_path(parent, head.targets);
     struct HYD_adapt_message message = {.kind = head.kind,.epoch = head.epoch,.bytes = head.bytes,
@@ -211,7 +211,7 @@ HYD_status HYD_relay_take(struct HYD_connection *parent, const char *bytes)
     if (frozen.sequence)
         note_frozen(relay, &frozen, 1);
     status = answer_if_complete(relay);
-    HYDU_ERR_POP(status, "unable to answer a relay\n");
+    HYDU_ERR_POP(status, "unable to reply to a relay\n");
 
   fn_exit:
     if (payload)

@@ -186,7 +186,7 @@ HYD_status HYD_set_call_query(struct HYD_set_call **slot)
     if (l && l->invalidations == HYD_board_invalidations(&HYD_proxy_state.board) &&
         is_for(&l->shared, c->process)) {
         status = HYD_set_call_give(slot, l->shared.answer, l->shared.bytes);
-        HYDU_ERR_POP(status, "unable to give an answer\n");
+        HYDU_ERR_POP(status, "unable to send a reply\n");
         status = report_given(&l->shared, &rank, 1);
         goto fn_exit;
     }
@@ -234,7 +234,7 @@ HYD_status HYD_set_call_answer_others(const struct HYD_set_call *c,
         } else {
             status = HYD_set_call_pass_on(slot, 0);
         }
-        HYDU_ERR_POP(status, "unable to answer a call on process sets\n");
+        HYDU_ERR_POP(status, "unable to reply to a call on process sets\n");
     }
     status = shared ? report_given(shared, ranks, n) : HYD_SUCCESS;
 

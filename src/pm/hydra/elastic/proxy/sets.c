@@ -151,7 +151,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     if ((*slot)->whole)
         status = HYD_pmi_line_number(args, "answer", 0) == 0 ? HYD_set_call_pass_on(slot, 1)
             : HYD_set_call_query(slot);
-    HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
+    HYDU_ERR_POP(status, "unable to forward a call on process sets\n");
 
   fn_exit:
     return status;
@@ -197,7 +197,7 @@ HYD_status HYD_sets_used(void)
     HYDU_ERR_POP(status, "unable to watch the processes\n");
     HYD_exits_report_earlier();
     status = HYD_sets_starts(0);
-    HYDU_ERR_POP(status, "unable to notify mpiexec which processes have begun\n");
+    HYDU_ERR_POP(status, "unable to notify mpiexec of the processes that have started\n");
 
   fn_exit:
     return status;
@@ -212,7 +212,7 @@ static HYD_status find_answered(const char **payload, size_t * bytes, struct HYD
     HYD_status status = HYD_SUCCESS;
 
     HYDU_ERR_CHKANDJUMP(status, *bytes <= sizeof(head), HYD_INTERNAL_ERROR,
-                        "the answer to a call on process sets has a wrong length\n");
+                        "the reply to a call on process sets has a wrong length\n");
     memcpy(&head, *payload, sizeof(head));
     *payload += sizeof(head);
     *bytes -= sizeof(head);
@@ -232,13 +232,13 @@ HYD_status HYD_sets_answered(const char *payload, size_t bytes)
     struct HYD_set_call *c;
     HYD_status status = find_answered(&payload, &bytes, &c);
 
-    HYDU_ERR_POP(status, "unable to find who is answered\n");
+    HYDU_ERR_POP(status, "unable to find the process of a reply\n");
     if (!c)
         goto fn_exit;
     if (HYD_set_call_is_query(c)) {
         HYD_set_call_note_unshared(c);
         status = HYD_set_call_answer_others(c, NULL);
-        HYDU_ERR_POP(status, "unable to pass on calls on process sets\n");
+        HYDU_ERR_POP(status, "unable to forward calls on process sets\n");
     }
     status = HYD_set_call_give(find_call(c->process, c->id), payload, bytes);
 
@@ -254,14 +254,14 @@ HYD_status HYD_sets_shared(const char *payload, size_t bytes)
     struct HYD_set_shared shared;
     HYD_status status = find_answered(&payload, &bytes, &c);
 
-    HYDU_ERR_POP(status, "unable to find who is answered\n");
+    HYDU_ERR_POP(status, "unable to find the process of a reply\n");
     HYDU_ERR_CHKANDJUMP(status, !HYD_set_shared_read(payload, bytes, &shared), HYD_INTERNAL_ERROR,
-                        "an answer that several processes may have is malformed\n");
+                        "a reply for several processes is malformed\n");
     if (!c)
         goto fn_exit;
     HYD_set_call_keep_latest(c, payload, bytes);
     status = HYD_set_call_answer_others(c, &shared);
-    HYDU_ERR_POP(status, "unable to answer others\n");
+    HYDU_ERR_POP(status, "unable to reply to other processes\n");
     status = HYD_set_call_give(find_call(c->process, c->id), shared.answer, shared.bytes);
 
   fn_exit:

@@ -367,7 +367,7 @@ HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, 
     *sent = n;
     for (int i = to_all ? 0 : reader; i < (to_all ? HYD_proxy_process_count() : reader + 1); i++) {
         status = write_to(i, bytes, n);
-        HYDU_ERR_POP(status, "unable to pass on standard input\n");
+        HYDU_ERR_POP(status, "unable to forward standard input\n");
     }
 
   fn_exit:

@@ -246,8 +246,8 @@ static void print_shared(void)
     is_printed = 1;
     getrlimit(RLIMIT_NOFILE, &limit);
     HYDU_dump(stderr,
-              "more processes run here at a time than there are descriptors for their output "
-              "(ulimit -Hn: %llu): lines of further ones may be mixed\n",
+              "there are not enough descriptors for the output of all processes on this host "
+              "(ulimit -Hn: %llu): lines of further processes may be mixed; raise the limit\n",
               (unsigned long long) limit.rlim_cur);
 }
 

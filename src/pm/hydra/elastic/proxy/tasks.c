@@ -338,7 +338,7 @@ static HYD_status on_run(const struct task_head *head, const char *bytes, size_t
     char **argv = take_argv(bytes, n);
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, !argv, HYD_INTERNAL_ERROR, "malformed order to run a process\n");
+    HYDU_ERR_CHKANDJUMP(status, !argv, HYD_INTERNAL_ERROR, "malformed command to run a process\n");
     status = run_task(head, argv);
 
   fn_exit:
@@ -383,7 +383,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
     HYD_status status = HYD_SUCCESS;
 
     HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(head), HYD_INTERNAL_ERROR,
-                        "malformed order about a process\n");
+                        "malformed command for a process\n");
     memcpy(&head, payload, sizeof(head));
     struct task *t = *find_task(head.uid, head.number);
     const char *rest = payload + sizeof(head);
@@ -403,7 +403,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
                 notify_end(t);
             break;
         default:
-            HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unknown order about a process\n");
+            HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unknown command for a process\n");
     }
 
   fn_exit:

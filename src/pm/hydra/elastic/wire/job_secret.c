@@ -78,11 +78,12 @@ static HYD_status read_file(const char *name)
     HYDU_ERR_CHKANDJUMP(status, fstat(fd, &status_of_file) < 0 || !S_ISREG(status_of_file.st_mode)
                         || status_of_file.st_uid != geteuid() ||
                         (status_of_file.st_mode & 077), HYD_INVALID_PARAM,
-                        "%s: %s is not a file of yours that nobody else may read " "(chmod 600)\n",
+                        "%s: %s is not a file that you own and that only you may read "
+                        "(chmod 600)\n",
                         FILE_VARIABLE, name);
     n = read(fd, text, sizeof(text));
     HYDU_ERR_CHKANDJUMP(status, n < 0 || !parse(text, (size_t) n), HYD_INVALID_PARAM,
-                        "%s: %s does not begin with %d hexadecimal digits in small letters\n",
+                        "%s: %s does not begin with %d hexadecimal digits in lower case\n",
                         FILE_VARIABLE, name, DIGITS);
 
   fn_exit:
@@ -120,7 +121,7 @@ HYD_status HYD_secret_make(const char *launcher)
                             "%s: %s is not an absolute path of letters, digits and " PLAIN_SIGNS
                             "\n", FILE_VARIABLE, name);
         status = read_file(name);
-        HYDU_ERR_POP(status, "unable to take the job's secret from a file\n");
+        HYDU_ERR_POP(status, "unable to read the job's secret from a file\n");
         source = MPL_strdup(name);
     } else if (carries_stdin(launcher)) {
         HYDU_ERR_CHKANDJUMP(status, getrandom(secret, sizeof(secret), 0) != sizeof(secret),
@@ -149,7 +150,7 @@ void HYD_secret_give(int stdin_fd)
      * proxy. */
     if (!strcmp(source, "stdin") && write(stdin_fd, line, sizeof(line)) != (ssize_t) sizeof(line) &&
         errno != EPIPE)
-        HYDU_error_printf("unable to give a launcher the job's secret (%s)\n", MPL_strerror(errno));
+        HYDU_error_printf("unable to send a launcher the job's secret (%s)\n", MPL_strerror(errno));
     close(stdin_fd);
     signal(SIGPIPE, previous);
 }
@@ -173,11 +174,9 @@ static HYD_status read_stdin(void)
         used += (size_t) n;
     }
     HYDU_ERR_CHKANDJUMP(status, !parse(text, used), HYD_INTERNAL_ERROR,
-                        "this proxy has not got the "
-                        "job's secret: mpiexec gives it to the launcher's standard input, and the "
-                        "launcher "
-                        "(ssh -n, or a script in its place?) has not passed it on.  Let it do so, "
-                        "or set "
+                        "this proxy has not received the job's secret: mpiexec writes it to the "
+                        "launcher's standard input, and the launcher (ssh -n, or a script?) did "
+                        "not pass it to the proxy.  Correct the launcher, or set "
                         FILE_VARIABLE " (doc/admin/cluster.md)\n");
 
   fn_exit:

@@ -67,8 +67,9 @@ static inline int step_socket_check_directory(const char *path, char *error, siz
     errno = EPERM;
     if (S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 077) == 0)
         return 0;
-    snprintf(error, error_bytes, "%s is not a directory of yours with mode 0700, so that others "
-             "could meddle with it: remove it, or set XDG_RUNTIME_DIR to a directory of yours",
+    snprintf(error, error_bytes, "%s is not a directory that you own with mode 0700, so that "
+             "others could change it: remove it, or set XDG_RUNTIME_DIR to a directory that you "
+             "own",
              path);
     return -1;
 }
@@ -77,7 +78,7 @@ static inline int step_socket_check_directory(const char *path, char *error, siz
 static inline int step_socket_make_directory(const char *path, char *error, size_t error_bytes)
 {
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        snprintf(error, error_bytes, "cannot make %s: %s", path, strerror(errno));
+        snprintf(error, error_bytes, "cannot create %s: %s", path, strerror(errno));
         return -1;
     }
     return step_socket_check_directory(path, error, error_bytes);

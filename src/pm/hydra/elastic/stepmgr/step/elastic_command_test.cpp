@@ -385,7 +385,7 @@ TEST_F(ElasticCommandTest, a_directory_that_others_may_enter_is_refused)
     ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
     CommandResult ps = run("ps");
     EXPECT_EQ(ps.code, 4);
-    EXPECT_NE(ps.output.find("not a directory of yours"), ps.output.npos) << ps.output;
+    EXPECT_NE(ps.output.find("not a directory that you own"), ps.output.npos) << ps.output;
 }
 
 }  // namespace
