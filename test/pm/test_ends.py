@@ -275,7 +275,7 @@ def test_mpiexec_failure_is_not_blamed_on_joining_processes(bench: Bench) -> Non
     result = finish_soon(bench, job)
     expect("joins as rank" not in result.err and "adaptation" not in result.err, f"it prints: {result.err}")
     reasons = [event["reason"] for event in bench.events("withdrawn")]
-    expect(reasons == ["mpiexec was told to end (SIGTERM)"], f"reasons: {reasons}")
+    expect(reasons == ["mpiexec received a signal to end (SIGTERM)"], f"reasons: {reasons}")
 
 
 def test_failed_changes_are_reported(bench: Bench) -> None:

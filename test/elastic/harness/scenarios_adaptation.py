@@ -106,7 +106,7 @@ def window_hangs(run: TestRun) -> None:
     kinds = [(entry["kind"], entry["rank"]) for entry in report["ranks"]]
     wanted = [("staying", 0), ("leaving", 1), ("staying", 2), ("joining", 0), ("joining", 1)]
     run.check(sorted(kinds) == sorted(wanted), f"reported are {kinds}")
-    inside = r"the window is open, between begin and commit for .* ms: .*leaving rank 1 on node"
+    inside = r"the adaptation window is open, between begin and commit for .* ms: .*leaving rank 1 on node"
     run.await_value(lambda: re.search(inside, job.err), "report on standard error")
     run.check(job.process.poll() is None, "the job was ended")
     (run.work / "go").touch()

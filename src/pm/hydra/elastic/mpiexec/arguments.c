@@ -266,7 +266,8 @@ void HYD_arguments_check_space(const struct HYD_exec *command)
         return;
     MPL_snprintf(error, sizeof(error),
                  "%.200s: a program can have at most %d arguments on the command line of mpiexec: "
-                 "put them into a script, and start the script", command->exec[0], HYD_NUM_TMP_STRINGS - 3);
+                 "put them into a script, and start the script", command->exec[0],
+                 HYD_NUM_TMP_STRINGS - 3);
     end_with(error);
 }
 

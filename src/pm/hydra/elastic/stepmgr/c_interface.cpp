@@ -41,7 +41,7 @@ void guarded(stepmgr *core, const std::function<void()> &call)
         call();
     } catch (const std::exception &exception) {
         std::string text =
-            std::string("internal error of the adaptation core: ") + exception.what();
+            std::string("internal error of the step manager: ") + exception.what();
         core->effects.notify_user(core->effects.context, text.c_str());
     }
 }

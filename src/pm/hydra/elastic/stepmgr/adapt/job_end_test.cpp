@@ -29,7 +29,7 @@ TEST_F(StepTest, entries_that_were_never_offered_are_reported_at_the_end)
     EXPECT_EQ(mpiexec.notified,
               std::vector<std::string>{
                   "entries 1 to 3 of the adaptation schedule were never offered: the "
-                  "program ended before"});
+                  "program ended first"});
     EXPECT_EQ(mpiexec.last_event("never_offered").at("last"), 3);
 }
 
@@ -46,7 +46,7 @@ TEST_F(StepTest, a_signal_to_mpiexec_withdraws_what_is_pending)
     start("4,1");
     mpiexec.start_group(1, {"b", "b"});
     stepmgr_terminate(mpiexec.core, mpiexec.now_ms, 15);
-    EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"), "mpiexec was told to end (SIGTERM)");
+    EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"), "mpiexec received a signal to end (SIGTERM)");
     EXPECT_EQ(mpiexec.killed, std::vector{1});
     EXPECT_EQ(mpiexec.status().at("state"), "ending");
     mpiexec.exited(1, 0, 1, 1 << 8);
@@ -64,8 +64,9 @@ TEST_F(StepTest, a_signal_to_mpiexec_is_to_blame_for_a_broken_window)
     stepmgr_terminate(mpiexec.core, mpiexec.now_ms, 2);
     mpiexec.exited(1, 0, 1, KILLED);
     EXPECT_EQ(mpiexec.aborts, std::vector<std::string>{
-                                  "mpiexec was told to end (SIGINT) while adaptation 1 (2 -> 4 "
-                                  "processes) was under way, and no process goes on"});
+                                  "mpiexec received a signal to end (SIGINT) while adaptation "
+                                  "1 (2 -> 4 processes) was in progress, and all processes are "
+                                  "ended"});
 }
 
 TEST_F(StepTest, a_program_that_never_probes_again_ends_cleanly)

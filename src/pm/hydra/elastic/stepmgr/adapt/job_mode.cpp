@@ -66,7 +66,7 @@ void JobMode::refuse_windows(const Process &process)
     if (state_.is_joining(process))
         control_.raise(AdaptEvent::JOINING_FAILED, what);
     else
-        state_.notify_user(what + ": it will be offered no adaptation");
+        state_.notify_user(what + ": no adaptation is offered to it, call MPI_Init instead");
 }
 
 void JobMode::become_rigid(const Process &process)

@@ -35,8 +35,8 @@ TEST_F(StepTest, a_job_without_reports_gets_no_offer)
     ASSERT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_EQ(
         mpiexec.notified[0],
-        "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
-        "queried changes through process sets");
+        "no adaptation was offered: the program ended without calling MPI_Init_adapt or querying "
+        "changes through process sets");
 }
 
 TEST_F(StepTest, nothing_is_offered_before_all_processes_have_initialised)

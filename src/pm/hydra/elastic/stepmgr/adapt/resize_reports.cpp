@@ -56,7 +56,8 @@ void WorldResize::on_unable(const Process &process, uint32_t epoch, const std::s
     bool joins = state_.is_joining(process) && before_agreement(state_.adaptation->state) &&
                  epoch == state_.adaptation->epoch;
     if (joins || (is_freezing(epoch) && !state_.killed_groups.contains(process.group)))
-        raise(AdaptEvent::WITHDRAW, state_.describe(process) + " cannot prepare for it: " + why);
+        raise(AdaptEvent::WITHDRAW,
+              state_.describe(process) + " cannot prepare for the adaptation: " + why);
 }
 
 bool WorldResize::is_freezing(uint32_t epoch) const
@@ -212,7 +213,7 @@ void WorldResize::left_over(const Process &process)
 void WorldResize::terminate(int signum)
 {
     const char *name = sigabbrev_np(signum);
-    termination_ = "mpiexec was told to end (SIG" + std::string(name ? name : "?") + ")";
+    termination_ = "mpiexec received a signal to end (SIG" + std::string(name ? name : "?") + ")";
     state_.ending = state_.broken = true;
     if (state_.adaptation && before_agreement(state_.adaptation->state))
         raise(AdaptEvent::WITHDRAW, termination_);

@@ -158,9 +158,9 @@ void WorldResize::send_plan()
     if (a.plan.size() > STEP_PAYLOAD_MAX)
         return raise(AdaptEvent::PLAN_TOO_LARGE,
                      "the addresses of " + std::to_string(a.old_size + a.change.joining) +
-                         " processes are " + std::to_string(a.plan.size()) +
-                         " bytes, and proxies take " + std::to_string(STEP_PAYLOAD_MAX) +
-                         " at once: request a smaller world");
+                         " processes have " + std::to_string(a.plan.size()) +
+                         " bytes, and a proxy accepts at most " + std::to_string(STEP_PAYLOAD_MAX) +
+                         ": request a smaller world");
     a.freeze_pending = a.pre_proxies;
     a.commit_pending = a.proxy_ids;
     send(a.prepare_pending, STEP_PLAN, a.plan);
@@ -265,7 +265,7 @@ void WorldResize::abort_step()
         termination_.empty()
             ? state_.adaptation->end_reason + ", after " + what +
                   " was agreed on and before all processes had committed it"
-            : termination_ + " while " + what + " was under way, and no process goes on";
+            : termination_ + " while " + what + " was in progress, and all processes are ended";
     state_.effects.abort_step(state_.effects.context, state_.adaptation->end_reason.c_str());
 }
 
@@ -291,7 +291,7 @@ void WorldResize::finish()
     if (a.state == AdaptState::FAILED && !state_.ending)
         state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" +
                            sizes_of(a) + ", " + a.label + ") failed: " +
-                           a.end_reason + "; the job goes on as it was");
+                           a.end_reason + "; the job continues unchanged");
     if (a.waiter) {
         fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});
         state_.reply(a.waiter->client, write_answer(a.waiter->id, {{"end", fields}}));

@@ -15,7 +15,7 @@ const char *PerformanceSampler::cannot_sample() const
     if (state_.mode == InitMode::RIGID)
         return "the program is rigid: it calls MPI_Init, not MPI_Init_adapt";
     if (state_.mode == InitMode::SETS)
-        return "the program changes through process sets, in which nothing is measured";
+        return "the program changes through process sets, and such programs are not measured";
     if (state_.mode == InitMode::UNKNOWN)
         return "not all processes have initialised MPI yet";
     if (state_.ending || state_.over)
@@ -47,7 +47,8 @@ std::string PerformanceSampler::answer_performance(int client, const Json &id,
     if (sample_->waiting.size() == SAMPLE_WAITING_MAX)
         return write_error(
             {id, ErrorCode::BUSY,
-             std::to_string(SAMPLE_WAITING_MAX) + " answers are under way already: wait for them"});
+             std::to_string(SAMPLE_WAITING_MAX) +
+                 " requests are pending already: wait for their replies"});
     sample_->waiting.push_back({client, id});
     if (!under_way)
         query_samples();
@@ -128,7 +129,7 @@ void PerformanceSampler::sample_complete()
     else if (sample.epoch != state_.epoch)
         answer["reason"] = "the processes have adapted meanwhile";
     else if (sample.processes.empty())
-        answer["reason"] = "no proxy has answered";
+        answer["reason"] = "no proxy has replied";
     else
         answer = describe_sample(sample);
     for (const Waiter &waiter : sample.waiting)

@@ -10,7 +10,7 @@ namespace elastic {
 namespace {
 
 constexpr char NO_REPLY[] =
-    "the proxies have not connected, or have not answered, on these nodes:";
+    "the proxies on these nodes have not connected, or have not replied:";
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void StragglerReporter::report_joining_stragglers()
             late.push_back({&process, {}});
     }
     notify_stragglers(
-        std::string("these joining processes do not wait in ") +
+        std::string("these joining processes have not reached ") +
             (state_.mode == InitMode::SETS ? "MPI_Session_init" : "MPI_Comm_adapt_begin") + " yet",
         late);
 }
@@ -82,7 +82,7 @@ void StragglerReporter::report_pset_change_stragglers()
     }
     if (a.state == AdaptState::APPLYING)
         return notify_stragglers(
-            "these processes are to leave, which has been accepted, and have not ended", late);
+            "the removal of these processes has been accepted, and they have not ended", late);
     log_stragglers({});
     /* Before that no process gets a reply about process sets. */
     const PsetChangeWait wait = hooks_.pset_change_wait();
@@ -90,9 +90,9 @@ void StragglerReporter::report_pset_change_stragglers()
         notify_waiting(NO_REPLY + hosts_of(wait.proxy_ids));
     else if (a.state == AdaptState::NOTIFIED)
         notify_waiting("process " + std::to_string(wait.notified_uid) +
-                       " has been notified of it, and has neither accepted nor declined it");
+                       " has been notified of the change, and has not accepted or declined it");
     else if (a.state == AdaptState::OFFERED || a.state == AdaptState::ORPHANED)
-        notify_waiting("no process has queried it, with a set that it fits to");
+        notify_waiting("no process has queried the change with a process set that it applies to");
 }
 
 void StragglerReporter::query_counts(const std::set<ProxyId> &proxy_ids)
@@ -216,13 +216,15 @@ void StragglerReporter::report_member_stragglers()
     std::sort(over.begin(), over.end(), by_rank);
     if (!late.empty())
         notify_stragglers(
-            "probe number " + std::to_string(a.target) + " is agreed on and not reached by", late);
+            "the agreed probe number " + std::to_string(a.target) + " has not been reached by",
+            late);
     else if (!idle.empty())
-        notify_stragglers("these have been notified and have not called MPI_Comm_adapt_begin",
-                          idle);
+        notify_stragglers(
+            "these processes have been notified and have not called MPI_Comm_adapt_begin", idle);
     else if (!over.empty())
         notify_stragglers(
-            "these have been notified and have called MPI_Finalize without MPI_Comm_adapt_begin",
+            "these processes have been notified and have called MPI_Finalize without "
+            "MPI_Comm_adapt_begin",
             over);
     else if (!inside.empty())
         report_window_stragglers(std::move(inside));
@@ -237,7 +239,8 @@ void StragglerReporter::report_proxy_stragglers()
     if (a.prepare_pending.empty())
         notify_waiting(NO_REPLY + hosts_of(a.freeze_pending));
     else
-        notify_waiting("joining processes do not prepare in MPI_Comm_adapt_begin on these nodes:" +
+        notify_waiting("joining processes on these nodes have not prepared in "
+                       "MPI_Comm_adapt_begin:" +
                        hosts_of(a.prepare_pending));
 }
 
@@ -301,8 +304,9 @@ void StragglerReporter::notify_waiting(const std::string &what)
     const Adaptation &a = *state_.adaptation;
     state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" +
                        std::to_string(a.old_size) + " -> " + std::to_string(a.change.new_size) +
-                       " processes) waits for " + std::to_string(waited_ms()) + " ms: " + what +
-                       "; nothing is ended because of this");
+                       " processes) has waited for " + std::to_string(waited_ms()) + " ms: " +
+                       what +
+                       "; no process is ended because of this");
 }
 
 }  // namespace elastic

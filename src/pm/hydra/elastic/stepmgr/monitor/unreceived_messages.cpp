@@ -37,8 +37,8 @@ void UnreceivedMessages::on_report(const Process &process, uint32_t epoch,
         state_.adaptation->unreceived.push_back(text);
     else
         state_.notify_user("adaptation " + std::to_string(epoch) +
-                           ": nobody had received these messages by "
-                           "MPI_Comm_adapt_commit, they are lost: " + text);
+                           ": these messages were not received before MPI_Comm_adapt_commit and "
+                           "are lost: " + text);
 }
 
 void UnreceivedMessages::notify_user() const
@@ -53,8 +53,8 @@ void UnreceivedMessages::notify_user() const
         text += "; and on " + std::to_string(a.unreceived.size() - TEXT_MAX) + " more processes";
     state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" + std::to_string(a.old_size) +
                        " -> " + std::to_string(a.change.new_size) +
-                       " processes): nobody had received "
-                       "these messages by MPI_Comm_adapt_commit, they are lost: " + text);
+                       " processes): these messages were not received before MPI_Comm_adapt_commit "
+                       "and are lost: " + text);
 }
 
 }  // namespace elastic

@@ -89,7 +89,7 @@ void StragglerReporter::report_window_stragglers(std::vector<RankCount> inside)
                     name_processes(here);
     }
     log_stragglers(inside);
-    notify_waiting("the window is open, " + text);
+    notify_waiting("the adaptation window is open, " + text);
 }
 
 /* Processes that called MPI_Finalize after a probe with TRUE, by the last round of counts. */
@@ -112,19 +112,20 @@ void StragglerReporter::notify_unfinished()
                        " -> " + std::to_string(a.change.new_size) + " processes, " + a.label +
                        ") did not take place: ";
     if (std::string who = ignored(); !who.empty()) {
-        text += "MPI_Probe_adapt had said MPI_ADAPT_TRUE, and without MPI_Comm_adapt_begin "
-                "MPI_Finalize was called by " + who;
+        text += "MPI_Probe_adapt had returned MPI_ADAPT_TRUE, and MPI_Finalize was called without "
+                "MPI_Comm_adapt_begin by " + who;
     } else if (a.group >= 0 && !state_.managed) {
         auto joining = state_.world.processes(a.group);
         auto waiting = std::count_if(joining.begin(), joining.end(),
                                      [](const Process &p) { return p.ready; });
         text += "the program ended first";
         if (a.target > 0)
-            text += ", without probe number " + std::to_string(a.target) + ", which was agreed on";
+            text += ", before the agreed probe number " + std::to_string(a.target);
         text += "; " + std::to_string(waiting) + " of " + std::to_string(a.change.joining) +
                 " joining processes had called " +
-                (state_.mode == InitMode::SETS ? "MPI_Session_init, and nobody had accepted them"
-                                               : "MPI_Comm_adapt_begin");
+                (state_.mode == InitMode::SETS
+                     ? "MPI_Session_init, and no process had accepted them"
+                     : "MPI_Comm_adapt_begin");
     } else {
         return;
     }

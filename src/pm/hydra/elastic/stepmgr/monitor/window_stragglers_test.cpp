@@ -57,12 +57,12 @@ TEST_F(StepWindowTest, positions_in_the_window_are_reported)
     ASSERT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_EQ(
         mpiexec.notified[0],
-        "adaptation 1 (2 -> 3 processes) waits for 1000 ms: the window is open, "
+        "adaptation 1 (2 -> 3 processes) has waited for 1000 ms: the adaptation window is open, "
         "in MPI_Comm_adapt_begin for 900 ms: leaving rank 1 on node b; "
         "between begin and commit for 950 to 960 ms: the process that joins as rank 1 on node c, "
         "the process that joins as rank 2 on node c; "
         "in MPI_Comm_adapt_commit for 400 ms: staying rank 0 on node a; "
-        "nothing is ended because of this");
+        "no process is ended because of this");
     Json ranks = mpiexec.last_event("behind").at("ranks");
     ASSERT_EQ(ranks.size(), 4u);
     EXPECT_EQ(ranks[1].at("kind"), "leaving");
@@ -121,7 +121,7 @@ TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_reported)
     mpiexec.time(500);
     mpiexec.ready(1, 0, 0, 1);
     mpiexec.time(1500);
-    expect_notified("do not prepare in MPI_Comm_adapt_begin on these nodes: c;");
+    expect_notified("on these nodes have not prepared in MPI_Comm_adapt_begin: c;");
 }
 
 TEST_F(StepWindowTest, processes_are_named_by_rank)
@@ -148,7 +148,7 @@ TEST_F(StepWindowTest, a_result_true_that_all_ignored_is_reported)
     EXPECT_EQ(
         mpiexec.notified[0],
         "adaptation 1 (2 -> 3 processes, schedule entry 1) did not take place: MPI_Probe_adapt "
-        "had said MPI_ADAPT_TRUE, and without MPI_Comm_adapt_begin MPI_Finalize was called by "
+        "had returned MPI_ADAPT_TRUE, and MPI_Finalize was called without MPI_Comm_adapt_begin by "
         "staying rank 0 on node a, leaving rank 1 on node b");
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
@@ -194,7 +194,7 @@ TEST_F(StepWindowTest, a_joining_process_that_ends_without_begin_is_reported)
     mpiexec.init(1, 0, 0);
     mpiexec.exited(1, 0, 0);
     expect_notified("the process that joins as rank 2 on node c ended with exit code 0 without "
-                    "having called MPI_Comm_adapt_begin; the job goes on as it was");
+                    "having called MPI_Comm_adapt_begin; the job continues unchanged");
 }
 
 }  // namespace

@@ -314,7 +314,7 @@ std::variant<ClientRequest, ProtocolError> parse_request(std::string_view line)
     if (object.contains("version") && object.at("version") != PROTOCOL_VERSION)
         return ProtocolError{id, ErrorCode::VERSION,
                              "only version " + std::to_string(PROTOCOL_VERSION) +
-                                 " of the step protocol is spoken here"};
+                                 " of the step protocol is supported"};
     return read_operation(object, fields, id);
 }
 

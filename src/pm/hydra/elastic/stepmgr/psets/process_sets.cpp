@@ -67,7 +67,7 @@ void ProcessSets::on_call(Process &process, SetReport &report)
                                  ", which has ended");
     if (report.id == 0 && !may_go_unanswered(report.call))
         return state_.unexpected("call of " + state_.describe(process) +
-                                 " that has an answer, and nobody waits for it");
+                                 " without an id for its reply");
     lookups_ += is_lookup(report.call);
     count_starts();
     has_begun(process.uid);
@@ -102,7 +102,7 @@ void ProcessSets::on_synced(const ProxyId &proxy_id, uint64_t number)
 {
     auto held = sync_.answered(proxy_id, number);
     if (!held && !state_.world.disconnected(proxy_id))
-        return state_.unexpected("answer that nobody waits for");
+        return state_.unexpected("reply that is not expected");
     continue_with(held.value_or(SetSync::Calls()), &ProcessSets::answer_as_of_starts);
     sync();
 }

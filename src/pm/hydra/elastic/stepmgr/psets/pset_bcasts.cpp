@@ -12,7 +12,7 @@ namespace {
 
 std::string nobody_calls()
 {
-    return SetAnswer::error(PMI_SET_UNKNOWN, "the process set was freed, or has got another name");
+    return SetAnswer::error(PMI_SET_UNKNOWN, "the process set was freed or renamed");
 }
 
 std::string nothing()
@@ -121,7 +121,7 @@ std::string SetBcasts::give(const SetCaller &caller, uint32_t slot, std::string 
     if (!bcast)
         return nobody_calls();
     if (bcast->members.first_without(ended) != caller.uid)
-        return SetAnswer::wrong("the calling process is not the first one of the set");
+        return SetAnswer::wrong("the calling process is not the primary process of the set");
     if (bcast->next)
         return SetAnswer::error(PMI_SET_PENDING, "a text of this set has not been delivered yet");
     if (bcast->text)

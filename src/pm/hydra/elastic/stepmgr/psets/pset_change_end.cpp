@@ -80,7 +80,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     bool awaited = state_.adaptation && state_.adaptation->state == AdaptState::APPLYING &&
                    state_.is_joining(process) && state_.adaptation->awaited.contains(process.uid);
     if (!awaited)
-        return SetAnswer::wrong("nobody waits for the calling process");
+        return SetAnswer::wrong("no change waits for the calling process");
     sets_.run(process.uid);
     participant_done(process.uid);
     return SetAnswer().bytes();
@@ -210,7 +210,7 @@ void PsetChanges::process_over(const Process &process, bool by_itself, const std
 void PsetChanges::member_over(const Process &process, bool by_itself, const std::string &cause)
 {
     if (!by_itself && process.may_exit) {
-        state_.notify_user(cause + " when it was to leave; the others go on");
+        state_.notify_user(cause + " while it was leaving; the other processes continue");
     } else if (!by_itself) {
         state_.ending = state_.broken = true;
         if (state_.adaptation)
@@ -245,7 +245,7 @@ void PsetChanges::leaving_over(const Process &process, const std::string &cause)
 {
     Adaptation &a = *state_.adaptation;
     if (before_agreement(a.state))
-        return control_.raise(AdaptEvent::WITHDRAW, cause + " by itself: request it again");
+        return control_.raise(AdaptEvent::WITHDRAW, cause + " by itself: request the change again");
     if (!a.awaited.contains(process.uid))
         return;
     a.left_hosts[process.host]++;

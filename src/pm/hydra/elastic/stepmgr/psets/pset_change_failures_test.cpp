@@ -25,15 +25,15 @@ TEST_F(PsetStragglersTest, SL3_who_does_not_leave_is_reported)
     add();
     resize(3);
     mpiexec.time(mpiexec.now_ms + 1000);
-    EXPECT_EQ(message_with("have not answered, on these nodes: a, b;"),
-              "have not answered, on these nodes: a, b;");
+    EXPECT_EQ(message_with("on these nodes have not connected, or have not replied: a, b;"),
+              "on these nodes have not connected, or have not replied: a, b;");
     answer_at_once();
     mpiexec.time(mpiexec.now_ms + 2000);
-    EXPECT_EQ(message_with("no process has queried it"), "no process has queried it");
+    EXPECT_EQ(message_with("no process has queried the change"), "no process has queried the change");
     call(0, all);
     mpiexec.time(mpiexec.now_ms + 4000);
-    EXPECT_EQ(message_with("process 0 has been notified of it"),
-              "process 0 has been notified of it");
+    EXPECT_EQ(message_with("process 0 has been notified of the change"),
+              "process 0 has been notified of the change");
     call(0, AcceptChange{2, {}});
     mpiexec.exited(1, 0, 0);
     mpiexec.time(mpiexec.now_ms + 1000);
@@ -190,7 +190,7 @@ TEST_F(SetChangeTest, the_job_is_over_when_all_have_ended)
     ASSERT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_NE(
         mpiexec.notified[0].find(
-            "2 of 2 joining processes had called MPI_Session_init, and nobody had accepted them"),
+            "2 of 2 joining processes had called MPI_Session_init, and no process had accepted them"),
         std::string::npos)
         << mpiexec.notified[0];
 }
@@ -323,7 +323,7 @@ TEST(PsetSlotsTest, a_job_has_so_many_processes_over_its_life)
     mpiexec.send_request(1, R"({"id":1,"op":"resize","size":65537})");
     EXPECT_EQ(mpiexec.count_events("failed"), 1);
     EXPECT_NE(mpiexec.last_event("failed").at("reason").get<std::string>().find(
-                  "65536 processes over its life"),
+                  "65536 processes in its lifetime"),
               std::string::npos);
     mpiexec.send_request(1, R"({"id":1,"op":"resize","size":65536})");
     EXPECT_EQ(mpiexec.launches.size(), 1u);

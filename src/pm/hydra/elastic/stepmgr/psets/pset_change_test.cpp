@@ -61,7 +61,7 @@ TEST_F(SetChangeTest, SW1_a_window_that_is_wanted_meanwhile_keeps_nobody_from_ch
     offer_addition();
     call(0, all);
     mpiexec.init(0, 0, 1);
-    EXPECT_NE(mpiexec.notified.back().find("it will be offered no adaptation"), std::string::npos);
+    EXPECT_NE(mpiexec.notified.back().find("no adaptation is offered to it"), std::string::npos);
     call(0, AcceptChange{1, {}});
     EXPECT_EQ(code(0), 0u);
     call(2, all);
@@ -399,7 +399,7 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     EXPECT_EQ(number_at(before.payload, 0), 3u);
     EXPECT_EQ(number_at(before.payload, 4), 4u);
     mpiexec.exited(1, 0, 0, 9);
-    EXPECT_NE(mpiexec.notified.back().find("the others go on"), std::string::npos)
+    EXPECT_NE(mpiexec.notified.back().find("the other processes continue"), std::string::npos)
         << "it is reported";
     mpiexec.exited(1, 0, 1, 11);
     EXPECT_EQ(mpiexec.count_events("committed"), 2);

@@ -18,7 +18,8 @@ std::string only(pmi_set_change kind)
 std::string wrong_tag(uint32_t tag)
 {
     return SetAnswer::wrong("the calling process has not been notified of a change with tag " +
-                 std::to_string(static_cast<int32_t>(tag)) + ", or has decided already");
+                 std::to_string(static_cast<int32_t>(tag)) +
+                 ", or has accepted or declined it already");
 }
 
 }  // namespace
@@ -61,8 +62,8 @@ void PsetChanges::launch_joining()
     if (state_.next_uid + joining > PMI_SET_PROCESSES_MAX)
         return control_.raise(
             AdaptEvent::LAUNCH_REFUSED, "a job that changes through process sets can have " +
-                std::to_string(PMI_SET_PROCESSES_MAX) + " processes over its life, and has had " +
-                std::to_string(state_.next_uid) + ": end it, and start it anew from a checkpoint");
+                std::to_string(PMI_SET_PROCESSES_MAX) + " processes in its lifetime, and has had " +
+                std::to_string(state_.next_uid) + ": end it, and restart it from a checkpoint");
     sets_.propose(state_.next_uid, joining);
     control_.launch();
 }
@@ -111,7 +112,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     if (!joins && process.group > 0 && process.world_rank < 0)
         return std::nullopt;
     if (!joins)
-        return SetAnswer::wrong("the calling process does not join");
+        return SetAnswer::wrong("the calling process is not a joining process");
     if (state_.adaptation->state != AdaptState::JOINING || process.ready)
         return SetAnswer::wrong("the calling process waits already");
     process.ready = true;
@@ -343,7 +344,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     if (!notified)
         return wrong_tag(call.tag);
     if (notified->failed)
-        return SetAnswer::error(PMI_SET_LOST, "processes that were to join have ended");
+        return SetAnswer::error(PMI_SET_LOST, "joining processes have ended");
     state_.log("accepted", {{"uid", process.uid}, {"tag", notified->tag}});
     if (!notified->complete) {
         state_.adaptation->keys = call.keys;

@@ -72,7 +72,7 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &ca
     mode_.ensure();
     if (open_ || state_.ending)
         return reply_of({}, state_.ending ? "the job ends"
-                                          : "another process waits for the answer to its request");
+                                          : "the request of another process is pending");
     if (std::string why = why_not_removed(call); !why.empty())
         return reply_of({}, why);
     open_.emplace();
@@ -133,8 +133,8 @@ std::string PsetOperations::why_not_removed(const RequestOp &call)
     if (adds(call.op) || call.op == PMI_SET_OP_MALLEABLE ||
         call.remove <= static_cast<uint64_t>(running))
         return "";
-    return "the set has " + std::to_string(running) + " processes that run, fewer than the " +
-           std::to_string(call.remove) + " that are to leave";
+    return "the set has " + std::to_string(running) + " running processes, fewer than the " +
+           std::to_string(call.remove) + " to be removed";
 }
 
 /* The user is notified once that an option is missing: a program that requests changes needs it. */
@@ -142,8 +142,8 @@ std::string PsetOperations::why_out_of_range(const std::vector<int> &sizes)
 {
     const auto &range = requests_.range();
     if (!range && !std::exchange(range_missed_, true))
-        state_.notify_user("the program requests other numbers of processes, which are granted "
-                           "within --adapt-range MIN:MAX only");
+        state_.notify_user("the program requests another number of processes: start mpiexec with "
+                           "--adapt-range MIN:MAX to allow that");
     if (!range)
         return "mpiexec was started without --adapt-range";
     for (int size : sizes) {
@@ -160,7 +160,7 @@ void PsetOperations::end(const Sets::OpenOp &op, const std::string &why_not)
     PsetRequest ended = *std::exchange(open_, std::nullopt);
     psets_.log_changes();
     psets_.send_replies({{ended.caller, reply_of(op, why_not)}});
-    drop(ended, "the program has got another answer");
+    drop(ended, "the request of the program ended with another result");
 }
 
 /* The request fails.  Of a REPLACE the addition remains, if it is complete. */
@@ -183,7 +183,8 @@ void PsetOperations::size_request_ended(SizeRequestEnd end, const std::string &r
 {
     bool goes_on = end == SizeRequestEnd::GRANTED && open_->added && !open_->removing;
     if (!goes_on)
-        give_up("the resource manager has not granted it" + (reason.empty() ? "" : ": " + reason));
+        give_up("the resource manager has not granted the request" +
+                (reason.empty() ? "" : ": " + reason));
 }
 
 void PsetOperations::drop(const PsetRequest &request, const char *why)
@@ -218,7 +219,7 @@ void PsetOperations::begin()
     bool was_added = last.request == open_->request && last.state == AdaptState::COMMITTED;
     bool goes_on = open_->added ? was_added && !open_->removing : !open_->requested;
     if (open_->call.op == PMI_SET_OP_MALLEABLE)
-        return give_up("nobody offers a change");
+        return give_up("no change is offered");
     if (!goes_on)
         return give_up(state_.last_end.reason);
     open_->requested = true;
@@ -245,7 +246,7 @@ void PsetOperations::start()
         return give_up(why);
     auto delivered = requests_.deliver_for_operation(sizes.front());
     if (!delivered)
-        return give_up("there would be as many processes as before");
+        return give_up("the number of processes would not change");
     open_->request = *delivered;
 }
 
@@ -260,9 +261,9 @@ void PsetOperations::request_size()
     int wanted = request.removing ? size - remove : size + add;
     bool too_often = !request.added && !requests_.rate_allows();
     if (wanted < 1 || wanted == size)
-        return give_up("there would be " + std::to_string(wanted) + " processes");
+        return give_up("the job would have " + std::to_string(wanted) + " processes");
     if (too_often)
-        return give_up("the program requests too often: the next request counts after a pause");
+        return give_up("the program sends too many requests: wait before the next one");
     SizeRequest size_request;
     size_request.wanted.size = wanted;
     size_request.size_min = replaces ? wanted : std::min(wanted, size + 1);
@@ -292,8 +293,8 @@ void PsetOperations::accept_offer()
         fits && requester ? changes_.accept_for(*requester, request.call.bound) : "";
     if (delta.empty())
         return give_up(
-            fits ? "the change that is offered is not of this set"
-                 : "another change is offered, which is to be accepted or declined before");
+            fits ? "the offered change does not apply to this set"
+                 : "another change is offered: accept or decline it first");
     if (op == PMI_SET_OP_REPLACE && offer_adds) {
         request.request = state_.adaptation->request;
         request.added = delta;

@@ -76,7 +76,7 @@ TEST_F(SetRequestTest, SC6_replace_is_refused_before_it_begins)
     call(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"", list({0, 1})}}});
     send_request(0, PMI_SET_OP_REPLACE, 2, 3, "mpix://op/0.1");
     EXPECT_EQ(done(0), "0");
-    EXPECT_EQ(why_not(0), "the set has 2 processes that run, fewer than the 3 that are to leave");
+    EXPECT_EQ(why_not(0), "the set has 2 running processes, fewer than the 3 to be removed");
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
 }
 
@@ -118,7 +118,7 @@ TEST_F(SetRequestTest, SC6_what_fails_is_not_granted)
     send_request(0, PMI_SET_OP_ADD, 2, 0);
     send_request(1, PMI_SET_OP_SUB, 0, 1);
     EXPECT_EQ(done(1), "0") << "one waits at a time";
-    EXPECT_EQ(why_not(1), "another process waits for the answer to its request");
+    EXPECT_EQ(why_not(1), "the request of another process is pending");
     mpiexec.start_group(1, {"b", "b"});
     mpiexec.exited(1, 0, 0, 1);
     EXPECT_EQ(done(0), "0");

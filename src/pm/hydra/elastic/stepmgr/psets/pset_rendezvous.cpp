@@ -46,7 +46,8 @@ std::optional<std::string> PsetRendezvous::come(const SetCaller &caller,
         return call.knows ? needless() : bcs_of(call.members, bcs);
     std::string key = key_of(call);
     if (rendezvous_.size() >= most_ && !rendezvous_.contains(key))
-        return SetAnswer::error(PMI_SET_FULL, "too many groups of processes wait for one of them");
+        return SetAnswer::error(PMI_SET_FULL,
+                                "too many groups of processes wait for one of their members");
     auto [entry, is_new] = rendezvous_.try_emplace(key);
     Rendezvous &rendezvous = entry->second;
     if (is_new) {

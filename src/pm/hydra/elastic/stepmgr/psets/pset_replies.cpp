@@ -105,7 +105,7 @@ void ProcessSets::on_invalidated(const ProxyId &proxy_id, uint64_t number)
     if (invalidation_.confirmed(proxy_id, number))
         send_answers();
     else if (!state_.world.disconnected(proxy_id))
-        state_.unexpected("confirmation that nobody waits for");
+        state_.unexpected("confirmation that is not expected");
 }
 
 void ProcessSets::send_replies(const std::vector<Sets::Reply> &replies)

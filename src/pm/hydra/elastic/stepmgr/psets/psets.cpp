@@ -145,8 +145,8 @@ std::string Sets::full_error() const
 {
     std::string oldest =
         by_serial_.empty() ? "" : ", the oldest of which is " + by_serial_.begin()->second->name;
-    return full("no capacity is left beside the " + std::to_string(sets_.size()) +
-                " process sets of this job" + oldest +
+    return full("no capacity is left: this job has " + std::to_string(sets_.size()) +
+                " process sets" + oldest +
                 ": free those that are not used any more (MPIX_Session_pset_free)");
 }
 

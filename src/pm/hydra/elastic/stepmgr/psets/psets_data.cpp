@@ -89,7 +89,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const GetData &cal
     if (rounds_.size() >= limits_.rounds ||
         (lookups_.size() >= limits_.rounds && !lookups_.contains(who)))
         return full(
-            "too many processes have not queried data that others of their set have queried");
+            "too many queries of data wait for calls of other processes of their set");
     auto [slot, is_first] = rounds_.try_emplace({who, lookups_[who][caller.uid]++});
     Round &round = slot->second;
     if (is_first) {
@@ -133,7 +133,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const JoinBcast &c
         return error;
     if (call.callers.name == ALL && !call.callers.members)
         return SetAnswer::wrong(std::string(ALL) +
-                     " is not the same to all processes, so that it has no broadcast");
+                     " differs between processes, and has no broadcast");
     return bcasts_.join(caller, describe(call.callers), *callers.front(), call.slot, ended_);
 }
 
@@ -180,8 +180,8 @@ std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMe
     if (auto proposed = call.members.find_any(proposed_); proposed && caller.uid == notified_)
         return SetAnswer::error(PMI_SET_FOREIGN,
                                 "process " + std::to_string(*proposed) +
-                                    " of the group waits for its change to be accepted, by the "
-                                    "calling process");
+                                    " of the group joins by a change that the calling process has "
+                                    "to accept first");
     bcs_.give(caller.uid, call.bc);
     if (!bcs_.find(caller.uid))
         return SetAnswer::wrong("the calling process has not sent its address");

@@ -176,7 +176,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
                    call.number < grant_->end;
     if (!allowed || call.op < PMI_SET_OP_UNION || call.members.empty() ||
         !is_of_job(call.members) || call.members.runs().size() > PMI_SET_GRANT_RUNS)
-        return SetAnswer::wrong("the calling process may not make this set by itself");
+        return SetAnswer::wrong("the calling process may not create this set by itself");
     grant_->next = call.number + 1;
     Set set;
     set.name = "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(call.number);
@@ -221,11 +221,12 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
 {
     Set *set = find(call.from);
     if (!is_user_set_name(call.to))
-        return SetAnswer::wrong("a set cannot be called " + call.to +
-                     ": names are scheme://rest, at most 254 printable "
-                     "characters without blanks, and not mpi://, mpix:// or mpidynres://");
+        return SetAnswer::wrong("a set cannot have the name " + call.to +
+                     ": names have the form scheme://rest, at most 254 printable characters "
+                     "without blanks, and not mpi://, mpix:// or mpidynres://");
     if (call.from.starts_with("mpix://WORLD/"))
-        return SetAnswer::wrong("the world of an epoch keeps its name: make another set of it");
+        return SetAnswer::wrong("the set of an epoch's world cannot be renamed: create another set "
+                                "from it");
     if (!set)
         return unknown(call.from);
     if (set->name == call.to)
@@ -259,7 +260,7 @@ std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
         return unknown(call.name);
     if (set->id == open_delta_ && delta_state_ == DeltaState::OFFERED)
         return SetAnswer::wrong(call.name +
-                                " belongs to a change that is under way, and not accepted yet");
+                                " belongs to a change that has not been accepted yet");
     if (set->id == open_delta_)
         delta_state_ = DeltaState::FREED;
     else

@@ -63,7 +63,7 @@ std::optional<ProtocolError> SizeRequests::check_modify(const Json &id, int size
         return ProtocolError{id, ErrorCode::BUSY,
                              "the program waits in MPIX_Comm_modify for " +
                              std::to_string(open.wanted.size) +
-                                 " processes: give it these, or refuse size request " +
+                                 " processes: grant that size, or refuse size request " +
                                  std::to_string(open.number)};
     return std::nullopt;
 }

@@ -102,7 +102,7 @@ TEST_F(StepSizesTest, an_agreed_change_happens_with_a_line)
     report_line("2-");
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 0);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 is carried out all the same"))
+    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 is carried out nevertheless"))
         << mpiexec.notified[0];
 }
 
@@ -133,8 +133,8 @@ TEST_F(StepSizesTest, unreceived_messages_are_reported_at_the_end_of_the_adaptat
     mpiexec.committed(0, 0, 1);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_EQ(mpiexec.notified[0],
-              "adaptation 1 (2 -> 1 processes): nobody had received these messages by "
-              "MPI_Comm_adapt_commit, they are lost: 3 on MPI_COMM_WORLD to rank 0 on node "
+              "adaptation 1 (2 -> 1 processes): these messages were not received before "
+              "MPI_Comm_adapt_commit and are lost: 3 on MPI_COMM_WORLD to rank 0 on node "
               "a (the first from rank 1 with tag 7)");
     mpiexec.report(0, 0, REPORT_UNRECEIVED, 1, write_unreceived({0, 1, 1, 7, "intercomm"}));
     EXPECT_EQ(mpiexec.notified.size(), 2u) << "on a slower way";

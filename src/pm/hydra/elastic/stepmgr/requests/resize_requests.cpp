@@ -9,7 +9,7 @@ std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id,
                                                           const ResizeRequest &resize) const
 {
     if (state_.ending || state_.over)
-        return ProtocolError{id, ErrorCode::ENDED, "the job is ending: its size stays as it is"};
+        return ProtocolError{id, ErrorCode::ENDED, "the job is ending: its size cannot be changed"};
     if (state_.managed && resize.change.tag.empty())
         return ProtocolError{id, ErrorCode::MANAGED,
                              "this step belongs to a job of a resource manager, which decides on "

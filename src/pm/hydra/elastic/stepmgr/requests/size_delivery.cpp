@@ -94,7 +94,7 @@ void SizeRequests::deliver_from_source(const SizeRequest &request)
 void SizeRequests::report_policy_stops()
 {
     state_.notify_user("the adaptation policy stops: the program can use no other size of "
-                       "--adapt-range, by MPIX_Adapt_sizes it can use '" +
+                       "--adapt-range, its rule of MPIX_Adapt_sizes is '" +
                        shorten(rule_->text(), 100) + "'");
 }
 
@@ -103,9 +103,8 @@ void SizeRequests::job_over(const std::string &rigid_because)
 {
     if (state_.mode == InitMode::UNKNOWN && source_.any())
         state_.notify_user(
-            "no adaptation was offered: the program ended without MPI_Init_adapt, and without "
-            "having "
-            "queried changes through process sets");
+            "no adaptation was offered: the program ended without calling MPI_Init_adapt or "
+            "querying changes through process sets");
     else if (state_.mode == InitMode::RIGID && source_.any())
         state_.notify_user("the adaptation " +
                            std::string(source_.is_schedule() ? "schedule" : "policy") +
@@ -123,7 +122,7 @@ void SizeRequests::report_never_offered()
     state_.notify_user((first == last ? "entry " + std::to_string(first)
                         : "entries " + std::to_string(first) + " to " + std::to_string(last)) +
                        " of the adaptation schedule " + (first == last ? "was" : "were") +
-                       " never offered: the program ended before");
+                       " never offered: the program ended first");
 }
 
 /* ---- the rule of the program ----------------------------------------------------------------- */
@@ -147,7 +146,7 @@ void SizeRequests::on_sizes(const SizesReport &report)
     if (late || state_.adaptation->origin != Origin::CLIENT)
         state_.notify_user(
             state_.adaptation->label +
-            (late ? " is carried out all the same, it has been agreed on: " : " is skipped: ") +
+            (late ? " is carried out nevertheless, because it is agreed on: " : " is skipped: ") +
             why);
     if (!late)
         control_.raise(AdaptEvent::WITHDRAW, why);

@@ -257,8 +257,7 @@ void SizeRequests::consider_in_range()
 {
     const char *const BY_SCHEDULE = "sizes follow the schedule that mpiexec was started with";
     const char *const NO_RANGE =
-        "mpiexec was started without --adapt-range, and no resource manager is there to "
-        "decide";
+        "mpiexec was started without --adapt-range, and there is no resource manager to decide";
     const ProgramSizes *rule = rule_ ? &*rule_ : nullptr;
     if (!source_.range())
         return end(SizeRequestEnd::REFUSED, source_.is_schedule() ? BY_SCHEDULE : NO_RANGE);
@@ -330,7 +329,7 @@ void SizeRequests::check_time()
     auto when = void_ms();
     if (!when || state_.now_ms < *when)
         return;
-    const char *const LATE = "it was not granted by the time until when it was wanted";
+    const char *const LATE = "it was not granted within its time limit";
     if (has_adaptation())
         control_.raise(AdaptEvent::WITHDRAW, LATE);
     else

@@ -272,7 +272,7 @@ TEST_F(StepSizeRequestTest, is_void_after_its_time)
     mpiexec.time(499);
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     mpiexec.time(500);
-    EXPECT_EQ(notified(), "refused 0.1: it was not granted by the time until when it was wanted");
+    EXPECT_EQ(notified(), "refused 0.1: it was not granted within its time limit");
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 1);
     size_request({0, 2, 5, 5, 5, until, ""});
     mpiexec.time(500);

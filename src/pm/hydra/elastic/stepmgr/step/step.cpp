@@ -31,7 +31,7 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
                [this] { stragglers_.notify_unfinished(); },
                [this] { unreceived_.notify_user(); },
                [this](const Process &process) {
-                   requests_.process_left(process, "the process that has made it has left");
+                   requests_.process_left(process, "the process that made the request has left");
                },
                [this](const Adaptation &ended) {
                    pset_departures_.adaptation_ended();
@@ -326,7 +326,7 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
                           {"uid", process.uid},
                           {"host", process.host},
                           {"cause", cause}});
-    requests_.process_left(process, "the process that has made it has ended");
+    requests_.process_left(process, "the process that made the request has ended");
     state_.callers.erase(process.uid);
     psets_.has_begun(process.uid);
     tasks_.tasks_without(process.uid);

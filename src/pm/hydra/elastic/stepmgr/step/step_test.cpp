@@ -22,8 +22,8 @@ TEST_F(StepTest, stragglers_are_reported_at_growing_intervals)
     mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts(second));
     ASSERT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_EQ(mpiexec.notified[0],
-              "adaptation 1 (2 -> 1 processes) waits for 1000 ms: probe number 17 is "
-              "agreed on and not reached by: rank 1 on node b (4 probes); nothing is "
+              "adaptation 1 (2 -> 1 processes) has waited for 1000 ms: the agreed probe "
+              "number 17 has not been reached by: rank 1 on node b (4 probes); no process is "
               "ended because of this");
     EXPECT_EQ(mpiexec.last_event("behind").at("ranks").at(0).at("count"), 4);
     EXPECT_EQ(mpiexec.wake_ms, 3000);

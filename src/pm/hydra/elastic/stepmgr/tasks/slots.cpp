@@ -107,15 +107,14 @@ std::string Slots::why_never_beside(const std::vector<Request> &requests) const
     }
     for (const auto &[host, count] : alone) {
         if (count > 1 || named.contains(host))
-            return "a slot that is to have " + host +
-                   " for itself (exclusive) and others there exclude each other";
+            return "an exclusive slot on host " + host + " excludes other slots there";
     }
     size_t hosts =
         alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
     if (next_slot_request_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
         return "";
-    return "slots that are to have a host for themselves (exclusive) take " +
-           std::to_string(hosts) + " hosts, the job has " + std::to_string(hosts_.size());
+    return "the exclusive slots need " + std::to_string(hosts) + " hosts, the job has " +
+           std::to_string(hosts_.size());
 }
 
 /* The cause comes first: MPI cuts the text of an error at 511 characters. */
@@ -123,16 +122,16 @@ std::string Slots::why_never(uint32_t uid, const AllocateSlots &call,
                              const std::vector<Request> &requests) const
 {
     if (call.hard && call.n > ever_)
-        return (next_slot_request_ ? "the resource manager gives this job "
+        return (next_slot_request_ ? "the resource manager grants this job "
                                    : "--adapt-range leaves ") +
-               std::to_string(ever_) + ", " + std::to_string(call.n) + " are requested" +
+               std::to_string(ever_) + " slots, " + std::to_string(call.n) + " are requested" +
                (next_slot_request_ ? ": submit it with --places " + std::to_string(call.n) : "");
     if (requests_.size() + call.n > PMI_TASKS_MAX)
-        return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
-               std::to_string(PMI_TASKS_MAX);
+        return "the job has " + std::to_string(requests_.size()) +
+               " process requests already, and can have " + std::to_string(PMI_TASKS_MAX);
     for (const std::string &host : call.hosts) {
         if (host != ANYWHERE && !next_slot_request_ && !find_host(host))
-            return host + " is no host of the job, or has no proxy";
+            return host + " is not a host of the job, or has no proxy";
     }
     if (hosts_.empty())
         return "the job has no host any more";
@@ -321,7 +320,7 @@ bool Slots::grant(uint64_t number, uint64_t slot_request, const std::vector<std:
         idle_.push_back({host, now_ms_});
     give_waiting();
     if (auto it = slot_requests_.find(slot_request); it != slot_requests_.end() && !it->second.hard)
-        refuse(slot_request, "more cannot be had now");
+        refuse(slot_request, "no more slots are available now");
     return true;
 }
 
@@ -387,7 +386,7 @@ void Slots::time(int64_t now_ms)
         return;
     for (Table::iterator it : waiting()) {
         if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
-            give_up(it, SizeRequestEnd::WITHDRAWN, "its time is over");
+            give_up(it, SizeRequestEnd::WITHDRAWN, "its time limit has passed");
     }
     /* they are in this order */
     if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)

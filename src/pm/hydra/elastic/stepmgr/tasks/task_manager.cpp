@@ -121,7 +121,7 @@ std::string TaskManager::answer_task(const SetCaller &caller, const StartTask &c
 {
     bool started = slots_.start(caller.uid, call);
     return started ? SetAnswer().bytes()
-                   : SetAnswer::wrong("the request has no slot, or is started");
+                   : SetAnswer::wrong("the request has no slot, or its program is started already");
 }
 
 std::string TaskManager::answer_task(const SetCaller &caller, const CancelSlot &call)
@@ -158,7 +158,7 @@ std::string TaskManager::answer_task(const SetCaller &caller, const StartWorld &
     auto hosts = slots_.start_world(caller.uid, call.members);
     if (!hosts)
         return SetAnswer::wrong(
-            "not each of the requests has a slot, is given once, and is not started");
+            "each request must have a slot, be listed once, and not be started");
     std::vector<const char *> names;
     std::vector<const char *const *> programs;
     for (size_t i = 0; i < numbers.size(); i++) {
@@ -314,7 +314,7 @@ std::string TaskManager::answer_grant(const Json &id, const GrantRequest &grant)
 {
     if (!state_.managed)
         return write_error(
-            {id, ErrorCode::MANAGED, "mpiexec itself gives slots to this step's program"});
+            {id, ErrorCode::MANAGED, "mpiexec itself assigns the slots of this step"});
     update_slot_capacity();
     bool is_new = grant.grant == slots_.granted() + 1;
     auto hosts = is_new ? each_slot(grant.hosts,
@@ -329,7 +329,7 @@ std::string TaskManager::answer_grant(const Json &id, const GrantRequest &grant)
     if (!slots_.grant(grant.grant, grant.request_number, *hosts))
         return write_error({id, ErrorCode::STALE,
                             "the last grant was " + std::to_string(slots_.granted()) +
-                                ": query the slots, and repeat what is missing"});
+                                ": query the slots, and repeat the missing grants"});
     if (is_new)
         state_.journal.add(state_.now_ms, "granted",
                            {{REQUEST_NUMBER, grant.request_number}, {"grant", grant.grant},
