@@ -53,7 +53,7 @@ TEST(ProgramSizesTest, an_invalid_rule_is_refused_with_its_position)
         {"1048577", "at character 1"},
         {"99999999999999999999", "at character 1"},
         {"5-4", "at character 1"},
-        {"1-2-3", "between two parts"},
+        {"1-2-3", "separate two parts"},
         {"multiple:0", "at character 1"},
         {"multiple:", "at character 1"},
         {"2,prime", "at character 3"},

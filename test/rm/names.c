@@ -87,9 +87,9 @@ static void clash(const char *name)
     MPI_Comm client;
     int length, error = MPIX_Server_connect(MPI_COMM_SELF, name, &client);
 
-    must(class_of(error) == MPI_ERR_SERVICE, "the class of a name that another server has");
+    must(class_of(error) == MPI_ERR_SERVICE, "the class of a name that another server uses");
     MPI_Error_string(error, text, &length);
-    must(strstr(text, "another server has it") && !strstr(text, "resource manager"), text);
+    must(strstr(text, "another server uses it") && !strstr(text, "resource manager"), text);
     printf("refused\n");
 }
 

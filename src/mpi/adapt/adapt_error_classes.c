@@ -19,10 +19,10 @@ static const struct {
      "The request is pending, since a process that might have matched it has failed"},
     {MPIX_ERR_REVOKED, "The communicator has been revoked"},
     {MPIX_ERR_EAGAIN, "The operation is not possible now; it may be later"},
-    {MPIX_ERR_NOREQ, "There is no room for another request"},
+    {MPIX_ERR_NOREQ, "No further request can be created"},
     {MPIX_ERR_INVALID_SIGNAL, "There is no such signal"},
-    {MPIX_ERR_ALLOCATE, "There are no such places for processes"},
-    {MPIX_ERR_KEY, "The server does not welcome this key"},
+    {MPIX_ERR_ALLOCATE, "There are no such slots for processes"},
+    {MPIX_ERR_KEY, "The server does not accept this key"},
 };
 
 const char *MPIR_Adapt_class_text(int error_class)

@@ -99,7 +99,7 @@ static void add(MPI_Datatype type, const char *name, void *address, const char *
 void MPIR_Measure_register_pvars(void)
 {
     add(MPI_UNSIGNED, "adapt_graph_nodes", &pvars.nodes,
-        "Places that the program calls MPI from, as far as they have been observed, or its phases");
+        "Call sites of MPI in the program, as far as they have been observed, or its phases");
     add(MPI_UNSIGNED, "adapt_graph_loops", &pvars.loops,
         "Loops that have been detected, or phases");
     add(MPI_DOUBLE, "adapt_loop_time", &pvars.loop_time,
@@ -109,5 +109,5 @@ void MPIR_Measure_register_pvars(void)
     add(MPI_UNSIGNED, "adapt_measure_every", &pvars.every,
         "One iteration of the loop that probes is measured in so many");
     add(MPI_UNSIGNED, "adapt_graph_writes", &pvars.writes,
-        "How often this process has written all its loops to the board of its proxy");
+        "Number of times that this process has written all its loops to the board of its proxy");
 }

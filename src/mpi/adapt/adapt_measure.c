@@ -54,9 +54,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Name of a file. Each process writes every measured step, and at the end the places that it
-        has called MPI from and the loops that it has found, to a file of this name with a dot and
-        its number in the job appended. It is read in the first probe.
+        Name of a file. Each process writes every measured step, and at the end its call sites of
+        MPI and the loops that it has detected, to a file of this name with a dot and its number in
+        the job appended. It is read in the first probe.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -72,8 +72,8 @@ void MPIR_Adapt_add_pvars(unsigned long long *rendezvous)
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG_LONG, "adapt_probe_count", &MPIR_Adapt.count,
         "Calls of MPI_Probe_adapt since the start or the last commit");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_standstill_last", &pvars.standstill_last,
-        "Seconds that the library took for the last adaptation: in the probe that said TRUE, begin "
-        "and commit");
+        "Seconds that the library took for the last adaptation: in the probe that returned TRUE, "
+        "begin and commit");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_standstill_max", &pvars.standstill_max,
         "The longest standstill so far, in seconds");
     add(MPI_T_PVAR_CLASS_AGGREGATE, MPI_DOUBLE, "adapt_standstill_total", &pvars.standstill_total,
@@ -83,10 +83,10 @@ void MPIR_Adapt_add_pvars(unsigned long long *rendezvous)
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_oversubscribed,
         "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", channels,
-        "Processes that were started apart to which this process talks through shared memory");
+        "Processes that were started separately with which this process uses shared memory");
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", channel_messages,
         "Messages, or parts of long ones, sent to these through shared memory");
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "session_meetings", rendezvous,
-        "Questions to mpiexec before a communicator of processes that were started apart");
+        "Queries to mpiexec before a communicator of processes that were started separately");
     MPIR_Measure_register_pvars();
 }

@@ -24,7 +24,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         If true, MPI_Comm_adapt_commit returns on a leaving process, whose MPI_COMM_WORLD then holds
-        the process itself alone and which calls MPI_Finalize when it likes. If false, MPI is
+        the process itself alone; it can call MPI_Finalize at any time. If false, MPI is
         finalized there and the process ends by exit(0).
 
 === END_MPI_T_CVAR_INFO_BLOCK ===

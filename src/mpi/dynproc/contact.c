@@ -204,7 +204,7 @@ static bool step(struct contact *contact, int *error)
         try_later(contact, "none of its addresses can be reached");
     if (state == MPIR_DYNPROC_BROKEN)
         try_later(contact, contact->endpoint.on_network ?
-                  "it is not there, has ended, or has another secret (MPIEXEC_SECRET_FILE)" :
+                  "it does not exist, has ended, or has another secret (MPIEXEC_SECRET_FILE)" :
                   "it has ended");
     if (is_over(contact))
         *error = too_late(contact);

@@ -98,9 +98,9 @@ int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
             : listen_in_directory(endpoint, fd);
     MPIR_Dynproc_unlock_directory(lock_fd);
     if (failed == EADDRNOTAVAIL)
-        why = "this host has another name; HOST is where the server's rank 0 runs";
+        why = "this host has another name; HOST must be the host of the server's rank 0";
     else
-        why = failed == EADDRINUSE ? "another server has it" : strerror(failed);
+        why = failed == EADDRINUSE ? "another server uses it" : strerror(failed);
     MPIR_ERR_CHKANDJUMP2(failed == EADDRINUSE, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
                          "**dynprocserver %s %s", endpoint->name, why);
     MPIR_ERR_CHKANDJUMP2(failed, mpi_errno, MPI_ERR_PORT, "**dynprocserver",

@@ -49,10 +49,10 @@ static bool read_secret_file(const char *path, unsigned char secret[MPIR_DYNPROC
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
         (status.st_mode & 077))
         snprintf(why, MPIR_DYNPROC_WHY,
-                 "%.150s is not a file of yours that nobody else may read (chmod 600)", path);
+                 "%.150s is not a file that you own and that only you may read (chmod 600)", path);
     else if (!(is_read = parse_secret(text, read(fd, text, sizeof(text)), secret)))
         snprintf(why, MPIR_DYNPROC_WHY,
-                 "%.150s does not begin with %d hexadecimal digits in small letters", path,
+                 "%.150s does not begin with %d hexadecimal digits in lower case", path,
                  SECRET_DIGITS);
     close(fd);
     return is_read;
@@ -97,7 +97,7 @@ bool MPIR_Dynproc_get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
     snprintf(path, sizeof(path), "%s/secret", directory);
     int error = access(path, F_OK) != 0 ? make_secret(path) : 0;
     if (error) {
-        snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be made: %.80s", path, strerror(error));
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be created: %.80s", path, strerror(error));
         return false;
     }
     return read_secret_file(path, secret, why);

@@ -147,7 +147,7 @@ static bool try_name(const char *name, char given[], char *why)
 int MPIR_Get_server_name_impl(const char *requested, char given[])
 {
     int mpi_errno = MPI_SUCCESS;
-    char name[MPIR_DYNPROC_NAME + 1], why[MPIR_DYNPROC_WHY] = "there is no other name, either";
+    char name[MPIR_DYNPROC_NAME + 1], why[MPIR_DYNPROC_WHY] = "no other name is available, either";
 
     MPIR_ERR_CHKANDJUMP1(!requested, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
                          "requested_name");

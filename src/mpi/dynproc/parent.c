@@ -68,7 +68,7 @@ int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service,
     MPIR_ERR_CHKANDJUMP1(getrandom(endpoint.secret, sizeof(endpoint.secret), 0) !=
                          sizeof(endpoint.secret), mpi_errno,
                          MPI_ERR_PORT, "**dynprocsecret", "**dynprocsecret %s",
-                             "there are no random numbers");
+                             "the system has no random numbers");
     mpi_errno = MPIR_Dynproc_service_at(&endpoint, service);
     MPIR_ERR_CHECK(mpi_errno);
     write_addresses(addresses, sizeof(addresses));

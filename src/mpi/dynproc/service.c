@@ -67,10 +67,12 @@ static int open_registered(const char *name, struct MPIR_Dynproc_service **opene
     service->is_registered = MPIR_Dynproc_publish(name, text);
     MPIR_ERR_CHKANDJUMP2(!service->is_registered &&
                          MPIR_Dynproc_lookup(name, other), mpi_errno, MPI_ERR_SERVICE,
-                         "**dynprocserver", "**dynprocserver %s %s", name, "another server has it");
+                         "**dynprocserver", "**dynprocserver %s %s", name,
+                         "another server uses it");
     MPIR_ERR_CHKANDJUMP2(!service->is_registered, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
                          "**dynprocserver %s %s", name,
-                         "the resource manager cannot be reached, or the job has its 256 names");
+                         "the resource manager cannot be reached, or the job has the maximum of "
+                         "256 names");
     *opened = service;
 
   fn_exit:

@@ -395,7 +395,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
                          MPI_ERR_PROC_ABORTED, "**psetended", "**psetended %s", pset_name);
     MPIR_ERR_CHKANDJUMP1(!strcmp(set.name, "mpix://ALL"), mpi_errno, MPI_ERR_ARG, "**psetcall",
                          "**psetcall %s",
-                         "mpix://ALL is not the same to all processes, so that it gives no group");
+                         "mpix://ALL differs between processes, and gives no group");
     mpi_errno = MPIR_Group_create(set.size, &group);
     MPIR_ERR_CHECK(mpi_errno);
     group->size = set.size;

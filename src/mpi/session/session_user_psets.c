@@ -91,8 +91,8 @@ int MPIR_Session_find_bound(const char *name, struct MPIR_Session_name *found)
     bool own = MPL_stricmp(name, "mpi://WORLD") && MPIR_Session_find_predefined(name, &set);
 
     MPIR_ERR_CHKANDJUMP1(own, mpi_errno, MPI_ERR_ARG, "**psetcall", "**psetcall %s",
-                         "mpi://SELF and mpi://SHARED are other sets in each process: make a set "
-                         "of it");
+                         "mpi://SELF and mpi://SHARED are different sets in each process: create a "
+                         "set from it");
     mpi_errno = MPIR_Session_find_name(name, found);
 
   fn_exit:
@@ -245,7 +245,7 @@ static int notify_of_set(MPIR_Session * session, const char *name, const char *t
 
 int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const char *to)
 {
-    return notify_of_set(session, from, to, "sets mpi://... cannot be moved");
+    return notify_of_set(session, from, to, "sets mpi://... cannot be renamed");
 }
 
 int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)

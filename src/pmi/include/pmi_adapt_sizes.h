@@ -180,7 +180,7 @@ static inline int pmi_adapt_sizes_read(struct pmi_adapt_sizes *rule, const char 
         if (*text == '\0')
             break;
         *at = (size_t) (text - from);
-        *wrong = "between two parts of a rule stands , (or) or & (and)";
+        *wrong = "separate two parts of a rule by , (or) or & (and)";
         if (*text != ',' && *text != '&')
             return -1;
         text++;

@@ -36,9 +36,9 @@ static int await_singleton(pid_t pid, int listening)
     }
     close(listening);
     if (WIFEXITED(status) && WEXITSTATUS(status) == PMIU_SINGLETON_ABSENT)
-        report_singleton("there is none on PATH that could be executed");
+        report_singleton("no mpiexec on PATH can be executed");
     else
-        report_singleton("the one on PATH has ended before it has connected, as MPICH's own does");
+        report_singleton("the mpiexec on PATH ended before it connected, as that of MPICH does");
     return -1;
 }
 

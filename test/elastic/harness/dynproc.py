@@ -290,14 +290,14 @@ def dyn_no_mpiexec(run: TestRun) -> None:
     """DS4: a singleton without mpiexec on PATH, or with one that ends at once, as ours: errors, and nothing hangs."""
     folder = run.work / "path"
     folder.mkdir()
-    for how in ("none on PATH", "has ended before", "has ended before"):
+    for how in ("no mpiexec on PATH", "ended before", "ended before"):
         job = run.start(["/usr/bin/env", f"PATH={folder}", run.program(), *run.test.arguments])
         run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err}")
         run.check(len(job.lines) == 1 and job.lines[0].startswith("PASS dyn_wrong"), f"{job.lines}")
         run.check(how in job.err and "mpiexec -n 1" in job.err, f"prints {job.err}")
         run.check(not re.search(r"^(mpiexec:|\[mpiexec)", job.err, re.MULTILINE), f"mpiexec prints {job.err}")
         (folder / "mpiexec").unlink(missing_ok=True)
-        if how == "none on PATH":
+        if how == "no mpiexec on PATH":
             (folder / "mpiexec").write_text("#!/bin/sh\nexit 3\n")
             (folder / "mpiexec").chmod(0o755)
         else:

@@ -171,7 +171,7 @@ static void case_asker(void)
     await_state(whole, "ended");
     bound = "mpi://SELF";
     ET_ERROR(MPIX_Session_pset_op(session, op, &bound, 1, info, names, &n), MPI_ERR_ARG,
-             "make a set");
+             "create a set");
     bound = own;
     n = 2;
     ET_MPI(MPIX_Session_pset_op(session, op, &bound, 1, info, names, &n));

@@ -44,7 +44,7 @@ static void query_all_reasons(int range)
         expect_reason(info, NULL);
     }
     ET_ERROR(MPIX_Session_pset_move(session, "mpi://WORLD", "app://world"), MPI_ERR_ARG,
-             "mpi://... cannot be moved");
+             "mpi://... cannot be renamed");
     ET_MPI(MPI_Info_free(&info));
 }
 

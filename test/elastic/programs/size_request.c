@@ -171,7 +171,7 @@ static void withdrawn(void)
                  "request %d: %s", i, reason);
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    ET_ERROR(MPIX_Adapt_request_state(first, &state, NULL), MPI_ERR_ARG, "remembered");
+    ET_ERROR(MPIX_Adapt_request_state(first, &state, NULL), MPI_ERR_ARG, "can be queried");
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }

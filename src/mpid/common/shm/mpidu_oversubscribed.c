@@ -20,10 +20,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        Whether a process that waits gives way to others (sched_yield) between two polls.
-        auto   - when the node holds more processes of MPI_COMM_WORLD than cores that they may run
-                 on; adaptations of MPI_COMM_WORLD are followed
-        always - even if there seem to be cores enough, say because other jobs share the node
+        Whether a process that waits yields its core (sched_yield) between two polls.
+        auto   - if the node has more processes of MPI_COMM_WORLD than cores that they may run on;
+                 determined again at each adaptation of MPI_COMM_WORLD
+        always - even if there are enough cores, for example because other jobs share the node
         never  - as MPICH does
 
 === END_MPI_T_CVAR_INFO_BLOCK ===

@@ -21,9 +21,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        With how many processes of the same host that were started apart (by MPI_Comm_spawn, or
-        joining through process sets) this process communicates through shared memory: 256 at most.
-        With further ones it communicates over the network, and with all of them if this is 0.
+        Number of processes of the same host that were started separately (by MPI_Comm_spawn, or
+        joining through process sets) with which this process communicates through shared memory,
+        at most 256. With further processes, and if this is 0 with all, it uses the network.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -46,7 +46,8 @@ TEST_F(StepTest, a_signal_to_mpiexec_withdraws_what_is_pending)
     start("4,1");
     mpiexec.start_group(1, {"b", "b"});
     stepmgr_terminate(mpiexec.core, mpiexec.now_ms, 15);
-    EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"), "mpiexec received a signal to end (SIGTERM)");
+    EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"),
+              "mpiexec received a signal to end (SIGTERM)");
     EXPECT_EQ(mpiexec.killed, std::vector{1});
     EXPECT_EQ(mpiexec.status().at("state"), "ending");
     mpiexec.exited(1, 0, 1, 1 << 8);

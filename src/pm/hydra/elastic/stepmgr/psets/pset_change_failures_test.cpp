@@ -29,7 +29,8 @@ TEST_F(PsetStragglersTest, SL3_who_does_not_leave_is_reported)
               "on these nodes have not connected, or have not replied: a, b;");
     answer_at_once();
     mpiexec.time(mpiexec.now_ms + 2000);
-    EXPECT_EQ(message_with("no process has queried the change"), "no process has queried the change");
+    EXPECT_EQ(message_with("no process has queried the change"),
+              "no process has queried the change");
     call(0, all);
     mpiexec.time(mpiexec.now_ms + 4000);
     EXPECT_EQ(message_with("process 0 has been notified of the change"),
@@ -190,7 +191,8 @@ TEST_F(SetChangeTest, the_job_is_over_when_all_have_ended)
     ASSERT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_NE(
         mpiexec.notified[0].find(
-            "2 of 2 joining processes had called MPI_Session_init, and no process had accepted them"),
+            "2 of 2 joining processes had called MPI_Session_init, and no process had accepted "
+            "them"),
         std::string::npos)
         << mpiexec.notified[0];
 }

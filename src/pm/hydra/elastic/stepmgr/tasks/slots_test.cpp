@@ -245,7 +245,8 @@ TEST_F(GrantedSlotsTest, AHardRequestIsGrantedInParts)
 TEST_F(GrantedSlotsTest, AJobWithoutSlotsGetsAdvice)
 {
     slots.set_most(0);
-    EXPECT_EQ("the resource manager grants this job 0 slots, 2 are requested: submit it with --places 2",
+    EXPECT_EQ("the resource manager grants this job 0 slots, 2 are requested: submit it with "
+              "--places 2",
               allocate(7, 1, 2, true));
 }
 
