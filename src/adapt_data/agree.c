@@ -131,7 +131,7 @@ static const char *split(const struct adapt_agree_call *call, const struct adapt
 
     if (array->layout.split(roles->old_size, old_lengths, roles->new_size, lengths,
                             array->layout.state))
-        return "its function that splits has returned an error";
+        return "its split function has returned an error";
     return NULL;
 }
 
@@ -154,7 +154,7 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
     if (!error)
         error = adapt_distribution_make(&array->coming, &array->layout, size, positions, lengths);
     if (!error && array->coming.n != array->now.n)
-        error = "its new parts do not have as many elements as its old ones";
+        error = "its new parts have a different number of elements than its old parts";
     free(positions);
     free(lengths);
     return error;

@@ -110,10 +110,9 @@ static int refuse_calls(struct adapt_channel *channel, const struct adapt_propos
         snprintf(text, sizeof(text), "%s", adapt_called(mine->function));
     int code = list_texts(channel, text, message, sizeof(message));
     return code ? code : adapt_fail(MPI_ERR_ARG,
-                                    "%s: processes are in different calls: %s; %s.  All"
-                                    " processes of a window, those that join too, make the same "
-                                    "calls in the"
-                                    " same order", mine->function, message, NOTHING_MOVED);
+                                    "%s: processes are in different calls: %s; %s.  All processes "
+                                    "of a window, also the joining ones, must make the same calls "
+                                    "in the same order", mine->function, message, NOTHING_MOVED);
 }
 
 enum { LEVEL_NO_MEMORY = 1, LEVEL_WEAK, LEVEL_WRONG };

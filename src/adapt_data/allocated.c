@@ -12,8 +12,8 @@
 
 static char too_short[300];
 static const char no_address[] =
-    "its address is none that malloc has returned, but the library frees it: give that of"
-    " the whole memory, or memory of the program's own (MPIX_Adapt_memory)";
+    "its address was not returned by malloc, but the library has to free it: give the address of "
+    "the whole memory, or own memory functions (MPIX_Adapt_memory)";
 
 bool adapt_allocated_is_reason(const char *text)
 {
@@ -38,8 +38,8 @@ const char *adapt_allocated(const void *address, int64_t count, MPI_Datatype ele
     if (extent <= 0 || last <= 0 || (there >= last && (there - last) / extent >= count - 1))
         return NULL;
     snprintf(too_short, sizeof(too_short),
-             "its memory has %" PRId64 " bytes, but %" PRId64 " elements of %lld bytes lie in"
-             " it: their number, their type, or ghost layers are not those that the program has "
+             "its memory has %" PRId64 " bytes, but %" PRId64 " elements of %lld bytes lie in it: "
+             "their number, their type, or the ghost layers differ from those that the program has "
              "allocated", there, count, (long long) extent);
     return too_short;
 #else

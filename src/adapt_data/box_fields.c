@@ -95,7 +95,7 @@ const char *adapt_list_boxes(struct adapt_boxes *listed, int size, MPIX_Boxes *b
         int count = (int) (listed->first[rank + 1] - listed->first[rank]);
         if (boxes(rank, size, count, (MPIX_Box *) & listed->boxes[listed->first[rank]], state) !=
             count)
-            return "the function of boxes does not say the same twice";
+            return "the function of boxes returns a different result in its second call";
     }
     return NULL;
 }
@@ -121,9 +121,8 @@ const char *adapt_field_check(const MPIX_Field *field, int axes)
     MPI_Type_get_extent(field->element, &lb, &extent);
     MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
     if (!field->memory && (true_lb < 0 || extent < 0))
-        return "an element has data before its address, or a negative extent: that needs memory of "
-               "the"
-            " program's own (MPIX_Adapt_memory), or a datatype that is resized";
+        return "an element has data before its address, or a negative extent: give own memory "
+               "functions (MPIX_Adapt_memory), or a resized datatype";
     return NULL;
 }
 

@@ -252,7 +252,7 @@ static const char *find_sources(const struct making *making, int receiver, int n
         if (rank != receiver)
             error = take_from(making, rank, receiver, piece, &wanted);
     if (!error && wanted.count > 0)
-        error = "nobody has some of the values of a new box";
+        error = "no process has some of the values of a new box";
     free(wanted.pieces);
     return error;
 }

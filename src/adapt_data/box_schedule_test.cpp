@@ -250,7 +250,7 @@ TEST(AdaptBoxes, wrong_boxes_are_found)
     adapt_roles roles = window.roles(0);
     adapt_box_schedule made;
     EXPECT_STREQ(adapt_box_schedule_make(&made, &old, &coming, &roles, whole, 100),
-                 "nobody has some of the values of a new box");
+                 "no process has some of the values of a new box");
 }
 
 TEST(AdaptBoxes, F4_empty_boxes_have_nothing)

@@ -118,7 +118,7 @@ static const char *check_boxes(const struct call *call)
     if (!error && new_rank >= 0)
         error = adapt_boxes_check(&call->coming, new_rank);
     if (!error && adapt_boxes_cells(&call->old) != adapt_boxes_cells(&call->coming))
-        error = "the new boxes do not have as many cells as the old ones";
+        error = "the new boxes have a different number of cells than the old boxes";
     if (!error && adapt_boxes_cells(&call->old) == 0 && call->old.first[call->old.size] > 0)
         error = "there are boxes, but none of them has a cell";
     return error;

@@ -172,7 +172,7 @@ int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t 
 
     const char *why = find_range(data, window, array, &first, &end);
     if (!why && (array == MPIX_ALL_ARRAYS || !stay || !sent || !received))
-        why = "one array at a time, and stay, sent and received are not NULL";
+        why = "give one array, and stay, sent and received that are not NULL";
     int code = adapt_agree(data, window, first, end, ADAPT_CALL_VOLUME, why, function);
     if (code)
         return code;

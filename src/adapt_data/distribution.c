@@ -54,7 +54,7 @@ static const char *set_positions(struct adapt_distribution *made, const int *ran
     for (int position = 0; position < made->size; position++) {
         int rank = rank_of_position[position];
         if (rank < 0 || rank >= made->size || made->position_of_rank[rank] >= 0)
-            return "the order of its positions is not one";
+            return "the order of its positions is not a permutation of the ranks";
         made->rank_of_position[position] = rank;
         made->position_of_rank[rank] = position;
     }
@@ -84,7 +84,7 @@ static const char *list_irregular(struct adapt_distribution *made, const int64_t
     for (int rank = 0; rank < made->size; rank++) {
         int64_t low = made->n;
         if (lengths[rank] < 0 || __builtin_add_overflow(low, lengths[rank], &made->n))
-            return "its lengths are not lengths";
+            return "one of its lengths is negative, or their sum is too large";
         made->lengths[rank] = lengths[rank];
         made->pieces[rank] = (struct adapt_piece) {low, made->n, rank};
     }
@@ -118,7 +118,7 @@ static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adap
         adapt_reserve(count, sizeof(int64_t));
     const char *error = low && high ? NULL : ADAPT_NO_MEMORY;
     if (!error && layout->pieces(rank, made->size, count, low, high, layout->state) != count)
-        error = "its function of pieces does not say the same twice";
+        error = "its function of pieces returns a different result in its second call";
     for (int64_t k = 0; !error && k < count; k++) {
         if (low[k] < 0 || high[k] < low[k] || (k > 0 && low[k] < high[k - 1]))
             error = "the pieces of a rank are not in increasing order";
@@ -149,8 +149,8 @@ static const char *find_misfits(const struct adapt_piece *pieces, int64_t count,
             to += sprintf(to, "; and more");
         else if (piece->low > *end)
             to +=
-                sprintf(to, "%snobody owns its elements [%" PRId64 ", %" PRId64 ")", between, *end,
-                        piece->low);
+                sprintf(to, "%sno process owns its elements [%" PRId64 ", %" PRId64 ")", between,
+                        *end, piece->low);
         else if (piece->low < *end)
             to +=
                 sprintf(to, "%sranks %d and %d both own its elements [%" PRId64 ", %" PRId64 ")",

@@ -269,7 +269,8 @@ class data {
             : entry(layout), values(its), shape(form)
         {
             if (form.width < 1 || form.ghost < 0)
-                throw error(MPI_ERR_ARG, "elastic::data::add: width or ghost has no sense");
+                throw error(MPI_ERR_ARG,
+                            "elastic::data::add: width is less than 1, or ghost is negative");
         }
         std::size_t border() const { return std::size_t(shape.ghost) * std::size_t(shape.width); }
         std::int64_t length() const override

@@ -118,7 +118,8 @@ class boxes {
 
         typed_field(const std::string &its, Values &in, const field_shape &shape) : values(in)
         {
-            static_assert(!std::is_same_v<T, bool>, "a vector of bool has no elements");
+            static_assert(!std::is_same_v<T, bool>,
+                          "std::vector<bool> has no array of elements: use another type");
             name = its;
             described.element = type.get();
             std::copy(shape.ghost.begin(), shape.ghost.end(), described.ghost);

@@ -224,13 +224,12 @@ static int refuse(const struct call *call, const struct faults *mine)
     if (!code && all.twice != INT64_MAX)
         code =
             adapt_fail(MPI_ERR_ARG,
-                       "%s: row %" PRId64 " is there twice: each row belongs to one process",
+                       "%s: row %" PRId64 " exists twice: each row must belong to one process",
                        FUNCTION, all.twice);
     else if (!code && all.missing != INT64_MAX)
         code = adapt_fail(MPI_ERR_ARG,
-                          "%s: an entry names row %" PRId64 ", which no process has; entries are "
-                                                            "global"
-                          " numbers", FUNCTION, all.missing);
+                          "%s: an entry refers to row %" PRId64 ", which no process has; entries "
+                          "are global numbers", FUNCTION, all.missing);
     return code;
 }
 

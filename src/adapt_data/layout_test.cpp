@@ -117,7 +117,7 @@ TEST(AdaptLayout, user_layouts_that_overlap_or_leave_gaps_are_refused)
                  "ranks 0 and 1 both own its elements [9, 10)");
     begin = 11;
     EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
-                 "nobody owns its elements [10, 11)");
+                 "no process owns its elements [10, 11)");
     begin = 21;
     EXPECT_NE(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
 }
@@ -128,8 +128,10 @@ TEST(AdaptLayout, all_overlaps_and_gaps_of_a_user_layout_are_named)
     EXPECT_EQ(Distribution(MPIX_Layout_user(tens, &shift), 9).error, nullptr);
     shift = 2;
     EXPECT_STREQ(Distribution(MPIX_Layout_user(tens, &shift), 5).error,
-                 "nobody owns its elements [10, 12); ranks 1 and 2 both own its elements [20, 22); "
-                 "nobody owns its elements [30, 32); ranks 3 and 4 both own its elements [40, 42)");
+                 "no process owns its elements [10, 12); "
+                 "ranks 1 and 2 both own its elements [20, 22); "
+                 "no process owns its elements [30, 32); "
+                 "ranks 3 and 4 both own its elements [40, 42)");
     const std::string many = Distribution(MPIX_Layout_user(tens, &shift), 9).error;
-    EXPECT_TRUE(many.ends_with("; nobody owns its elements [50, 52); and more")) << many;
+    EXPECT_TRUE(many.ends_with("; no process owns its elements [50, 52); and more")) << many;
 }

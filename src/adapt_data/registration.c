@@ -281,7 +281,7 @@ int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *n
         part->release(part);
     return !data || !name ? wrong(function, "data or name is NULL") : !has_memory ?
         adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function) :
-        wrong(function, "not while arrays are moved");
+        wrong(function, "not allowed while arrays are moved");
 }
 
 void adapt_data_free_types(MPIX_Adapt_data data)
@@ -302,7 +302,7 @@ static const char *is_layout(const MPIX_Adapt_layout *layout)
         return layout->pieces ? NULL : "the layout's function of pieces is NULL";
     const char *error = adapt_distribution_make(&alone, layout, 1, NULL, NULL);
     adapt_distribution_clear(&alone);
-    return error ? "the layout has no sense: a negative number, or none of MPIX_Layout_..." : NULL;
+    return error ? "the layout is invalid: a negative number, or none of MPIX_Layout_..." : NULL;
 }
 
 /* Its own datatype, for the caller's may be freed. */
@@ -327,9 +327,8 @@ static int set_element(struct adapt_array *array, MPI_Datatype element)
 static const char *check_element(const struct adapt_array *array)
 {
     if (!array->memory.grow && (array->element.true_lb < 0 || array->element.extent < 0))
-        return "an element has data before its address, or a negative extent: that needs memory of "
-               "the"
-            " program's own (MPIX_Adapt_memory), or a datatype that is resized";
+        return "an element has data before its address, or a negative extent: give own memory "
+               "functions (MPIX_Adapt_memory), or a resized datatype";
     return NULL;
 }
 
@@ -355,7 +354,7 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
     if (memory && (!memory->grow || !memory->release))
         return wrong(function, "memory needs both grow and release");
     if (data->started > 0)
-        return wrong(function, "not while arrays are moved");
+        return wrong(function, "not allowed while arrays are moved");
     if (data->count == ADAPT_ARRAYS_MAX)
         return wrong(function, "there are 1024 arrays already");
     const char *why = is_layout(layout);

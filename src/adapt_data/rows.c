@@ -135,9 +135,9 @@ static const char *check_call(struct call *call, const epop_window_t *window,
     if (!adapt_index_bytes(rows->index, &call->bytes))
         return "index of the rows is not MPI_INT or MPI_INT64_T";
     if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
-        return "rows with ghosts need a list of what they name";
+        return "rows with ghosts need a list of the rows that they refer to";
     if (rows->ghosts && rows->ghost_global)
-        return "ghosts are the library's or the program's: one of ghosts and ghost_global is NULL";
+        return "ghosts and ghost_global exclude each other: one of them must be NULL";
     if (rows->ghost_global && !rows->ghost_count)
         return "ghost_global needs the number of ghosts, ghost_count";
     call->count = window->old_rank < 0 ? 0 : *rows->count;
@@ -254,9 +254,9 @@ static int put_in_order(struct call *call, int columns, const MPIX_Column column
         if (order[i].global == order[i - 1].global)
             code =
                 adapt_fail(MPI_ERR_ARG,
-                           "MPIX_Adapt_rows_move: row %lld has come twice: one process lists each "
-                           "row;"
-                           " the rows have moved", (long long) order[i].global);
+                           "MPIX_Adapt_rows_move: row %lld was received twice: each row must be "
+                           "listed by one process; the rows have moved",
+                           (long long) order[i].global);
     for (int l = 0; !code && l < rows->lists; l++)
         code = permute(&rows->list[l], call, order, begin, call->length);
     for (int c = 0; !code && c < columns; c++)
@@ -434,7 +434,8 @@ int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows
                           "%s: partition needs rows whose index is MPI_INT; give an owner",
                           function);
     if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
-        return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name",
+        return adapt_fail(MPI_ERR_ARG,
+                          "%s: rows with ghosts need a list of the rows that they refer to",
                           function);
     const char *other = already_registered(data, rows);
     if (other)

@@ -102,8 +102,8 @@ static epop_outcome_t run_branch(epop_loop_t * loop)
         loop->fault.pc = loop->where.pc;
         loop->fault.code = WRONG_PROGRAM;
         snprintf(loop->fault.what, sizeof(loop->fault.what),
-                 "branch_condition says to go on with element %d; there are 1 to %d, where %d ends"
-                 " the program", pc, loop->program->size, loop->program->size);
+                 "branch_condition has returned element %d; valid are 1 to %d, where %d ends the "
+                 "program", pc, loop->program->size, loop->program->size);
         return EPOP_FAILED;
     }
     loop->where = (epop_position_t) {pc, 0};

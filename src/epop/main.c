@@ -21,8 +21,8 @@ static void help(FILE * out)
           "is an\n"
           "archive: the shared object PROGRAM, PROGRAM.epop or PROGRAM.so.\n"
           "\n"
-          "  --check    compare what conditions and branches return in all processes, each time, "
-          "and whether\n"
+          "  --check    compare the results of conditions and branches of all processes, each "
+          "time, and whether\n"
           "             the array of elements remains as it is\n"
           "  --print    write the program's structure as JSON, and run nothing\n"
           "  --help     this text\n", out);

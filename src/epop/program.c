@@ -86,7 +86,7 @@ static bool element_is_whole(const program_t * program, int pc, char *why, size_
 bool epop_program_is_whole(const program_t * program, char *why, size_t size)
 {
     if (!program)
-        snprintf(why, size, "get_program has given NULL");
+        snprintf(why, size, "get_program has returned NULL");
     else if (program->size < 1)
         snprintf(why, size, "size is %d; a program has at least the element INIT", program->size);
     else if (!program->elements)

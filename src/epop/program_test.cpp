@@ -49,7 +49,7 @@ TEST(EpopProgram, P1WholePrograms)
 
 TEST(EpopProgram, P1NamesElementAndField)
 {
-    EXPECT_EQ(complaint(nullptr), "get_program has given NULL");
+    EXPECT_EQ(complaint(nullptr), "get_program has returned NULL");
     program_t empty = {};
     EXPECT_EQ(complaint(&empty), "size is 0; a program has at least the element INIT");
     empty.size = 1;

@@ -54,7 +54,7 @@ ALL_ARRAYS = -1
 
 
 class Error(Exception):
-    """A call has failed; `error_class` is MPI's."""
+    """A call has failed; `error_class` is the error class of MPI."""
 
     def __init__(self, error_class: int, message: str) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ def _check(code: int) -> None:
 
 
 class _Call:
-    """While it lives errors name the function that the program has called, and why a part does not fit."""
+    """While it exists, errors name the function that the program has called, and why a part does not fit."""
 
     def __init__(self, function: str) -> None:
         self._name = ctypes.create_string_buffer(f"elastic_mpi.{function}".encode())
@@ -101,12 +101,12 @@ _status: int | None = None  # of this process, for the next window; None: there 
 
 
 def init() -> bool:
-    """Initialises MPI; true: this process joins, and its first step is the window."""
+    """Initialises MPI; returns whether this process joins: then its first action is the window."""
     global _status
     is_initialized = ctypes.c_int()
     _check(_library.MPI_Initialized(ctypes.byref(is_initialized)))
     if is_initialized.value or "mpi4py.MPI" in sys.modules:
-        raise Error(_ERR_OTHER, "elastic_mpi.init: it comes once, and before `from mpi4py import MPI`")
+        raise Error(_ERR_OTHER, "elastic_mpi.init: call it once, and before `from mpi4py import MPI`")
     # A process that leaves returns from commit and ends as Python programs do.
     os.environ["MPIR_CVAR_ADAPT_LEAVERS_RETURN"] = "1"
     try:
@@ -150,7 +150,7 @@ _is_finalized = False
 
 
 def finalize() -> None:
-    """MPI_Finalize, if that has not been called; at the end of the program it comes by itself."""
+    """Calls MPI_Finalize, if that has not been called; called automatically at the end of the program."""
     global _is_finalized
     if _is_finalized or getattr(sys, "last_type", None) is not None:  # after an exception the others do not come to it
         return
@@ -161,7 +161,7 @@ def finalize() -> None:
 
 
 def probe() -> bool:
-    """Whether the window is to be opened now; all processes call it equally often."""
+    """Returns whether the window is to be opened now; all processes call it equally often."""
     global _status
     pending, status = ctypes.c_int(), ctypes.c_int()
     _check(_library.adapt_python_probe(ctypes.byref(pending), ctypes.byref(status)))
@@ -241,7 +241,7 @@ class Window:
         return load_mpi4py().Comm.f2py(handle)
 
     def _broadcast(self, value: Any, teller: int) -> Any:
-        """What the process of that old rank has there, to all."""
+        """Sends the value of the process of that old rank to all."""
         text = pickle.dumps(value) if self.old_rank == teller else b""
         with _Call("Window.share"):
             _check(_library.MPIX_Adapt_data_agree(self._handle, ctypes.c_int64(-1)))
@@ -291,7 +291,7 @@ class Window:
 
 
 def _close_for_successor(file: Any) -> tuple[dict[str, Any] | None, Exception | None]:
-    """How another process opens it and where it goes on, or what has failed."""
+    """How another process opens it and where it continues, or what has failed."""
     try:
         is_text = isinstance(file, io.TextIOBase)
         mode = ("a" if "a" in file.mode else "r+") + ("" if is_text else "b")
@@ -542,7 +542,7 @@ class Data:
         _all_data.add(self)
 
     def free(self) -> None:
-        """The arrays stay; comes by itself when nobody has it any more, and before MPI_Finalize."""
+        """The arrays remain; called automatically when the object is deleted, and before MPI_Finalize."""
         if self._handle.value and not _is_finalized:
             _check(_library.MPIX_Adapt_data_free(ctypes.byref(self._handle)))
 
@@ -595,7 +595,7 @@ class Data:
             _check(_library.MPIX_Adapt_data_start(self._handle, window._handle, ALL_ARRAYS))
 
     def test(self) -> bool:
-        """Makes progress with what has been started; whether all of it is there, so that wait() returns at once."""
+        """Makes progress with started moves; returns whether they are complete, so that wait() returns at once."""
         done, all_done = ctypes.c_int(), True
         for entry in self._entries.values():
             _check(_library.MPIX_Adapt_data_test(self._handle, entry.number, ctypes.byref(done)))

@@ -20,7 +20,7 @@ _ROWS, _CELLS = 0, 1
 
 
 def _agree(window: Any, kind: int, function: str, wrong: str) -> None:
-    """The first step: an error of one process is one of all, before anything moves."""
+    """The first step: an error of one process is reported by all, before anything moves."""
     error = wrong.encode() if wrong else None
     _elastic._check(_library.adapt_python_agree(window._handle, kind, f"elastic_mpi.{function}".encode(), error))
 

@@ -196,7 +196,7 @@ def epop_archives(run: TestRun) -> None:
         ("empty", "it has no function get_program"),
         ("headless", "was not compiled with epop.h"),
         ("old", "epop.h of version 77, and this driver is of version 2"),
-        ("null", "get_program has given NULL"),
+        ("null", "get_program has returned NULL"),
     ):
         job = _epop(run, name)
         run.check(job.process.returncode == 2, f"{name}: exit code {job.process.returncode}")

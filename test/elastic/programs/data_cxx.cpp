@@ -201,7 +201,7 @@ void try_errors(elastic::window &window)
     elastic::data wrong, throwing;
 
     expect_error([&] { wrong.wait(3); }, MPI_ERR_ARG, "not been started");
-    expect_error([&] { wrong.add("x", short_one, elastic::block(-1)); }, MPI_ERR_ARG, "no sense");
+    expect_error([&] { wrong.add("x", short_one, elastic::block(-1)); }, MPI_ERR_ARG, "is invalid");
     expect_error([] { elastic::block(5).owner(5, 2); }, MPI_ERR_ARG, "out of range");
     expect_error([&] { wrong.add("w", short_one, elastic::block(1), {.width = 0}); }, MPI_ERR_ARG,
                  "width");

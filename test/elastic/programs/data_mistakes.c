@@ -114,7 +114,7 @@ static void move_too_much(void)
 
     REFUSED(move_as(u, ELEMENTS, MPI_C_DOUBLE_COMPLEX), "'wrong' cannot be moved: its memory has ");
     REFUSED(move_as(u, ELEMENTS + 50, MPI_DOUBLE), "elements of 8 bytes lie in it");
-    REFUSED(move_as(u ? u + 1 : NULL, ELEMENTS, MPI_DOUBLE), "none that malloc has returned");
+    REFUSED(move_as(u ? u + 1 : NULL, ELEMENTS, MPI_DOUBLE), "was not returned by malloc");
     REFUSED(MPIX_Adapt_boxes_move(&now, 2, MPIX_Boxes_even, &domain, 1, &wide),
             "'field': its memory has ");
     REFUSED(MPIX_Adapt_items_move(&now, &many, destination, 1, &column, NULL, NULL),
@@ -134,7 +134,7 @@ static void move_a_row_twice(void)
     *number = 7;
     const int code = MPIX_Adapt_rows_move(&now, &one, &destination);
     if (now.new_rank == 0 && now.old_size > 1)
-        refused(__LINE__, code, "row 7 has come twice");
+        refused(__LINE__, code, "row 7 was received twice");
     else
         ET_CHECK(code == MPI_SUCCESS, "%s", MPIX_Adapt_data_message());
     free(number);

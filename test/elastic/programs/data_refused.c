@@ -133,7 +133,7 @@ static void window(void)
     shift = -1;
     refuse(&window, "overlap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "both own");
     refuse(&window, "sum", MPIX_Layout_irregular(joins ? 0 : ELEMENTS, loses_one, NULL), MPI_DOUBLE,
-           0, "as many elements");
+           0, "a different number of elements");
     refuse(&window, "grid", MPIX_Layout_grid(ELEMENTS, 1), MPI_DOUBLE, 0, "not a square");
 
     /* no space on one process: the last of the new world */

@@ -207,7 +207,7 @@ def adapt(data, parts, logs, epoch):
         wrong = elastic.Data()
         wrong.add("short", array.array("d", [] if w.status == elastic.JOINING else [1.0]), elastic.block(N))
         expect_error("elastic_mpi.Data.move: array 'short'", wrong.move, w)
-        expect_error("no sense", wrong.add, "x", bytearray(), elastic.block(-1))
+        expect_error("is invalid", wrong.add, "x", bytearray(), elastic.block(-1))
         expect_error("not writable", wrong.add, "x", b"constant", elastic.block(8))
         expect_error("'short' is registered already", wrong.add, "short", bytearray(), elastic.block(8))
         if numpy:
@@ -260,7 +260,7 @@ def main():
     if joining:
         epoch = adapt(data, parts, logs, epoch)
     expect_error("no probe", elastic.window().__enter__)
-    expect_error("it comes once", elastic.init)
+    expect_error("call it once", elastic.init)
     deadline = time.monotonic() + 90
     while epoch < epochs:
         assert time.monotonic() < deadline, "no adaptation"
