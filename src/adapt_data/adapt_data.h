@@ -20,7 +20,7 @@
  *
  * Errors: a function that fails calls the error handler of MPI_COMM_WORLD and returns an error
  * class; MPIX_Adapt_data_message describes the error and names the array.  MPI_ERR_ARG: wrong use,
- * no effect.  Errors of MPI calls within are returned as they come.  Not for several threads at
+ * no effect.  Errors of MPI calls within are returned unchanged.  Not for several threads at
  * once.
  */
 
@@ -38,7 +38,7 @@ extern "C" {
 
 typedef struct MPIX_Adapt_data_s *MPIX_Adapt_data;
 
-/* The memory of parts.  grow gives memory for `count` elements, or NULL; release takes it back. */
+/* The memory of parts.  grow returns memory for `count` elements, or NULL; release frees it. */
 typedef struct MPIX_Adapt_memory {
     void *(*grow) (int64_t count, void *state);
     void (*release) (void *part, void *state);
@@ -50,7 +50,7 @@ typedef struct MPIX_Adapt_memory {
 #define MPIX_ALL_ARRAYS (-1)
 
 int MPIX_Adapt_data_create(MPIX_Adapt_data *data);
-/* The parts stay the program's: the set is freed, not the arrays. */
+/* The parts belong to the program: the set is freed, not the arrays. */
 int MPIX_Adapt_data_free(MPIX_Adapt_data *data);
 /* The default set of this process, created by its first use: MPIX_ADAPT_DEFAULT.  NULL: there is no
  * memory. */
@@ -60,14 +60,14 @@ MPIX_Adapt_data MPIX_Adapt_data_default(void);
 #define MPIX_ADAPT_DEFAULT MPIX_Adapt_data_default()
 
 /* *base: this process' part, its elements by increasing number without gaps, as `memory` (NULL:
- * malloc) has given it; each `base` once.  `array` (may be NULL) is the number it is known by: 0,
+ * malloc) has returned it; each `base` once.  `array` (may be NULL) is the number of the array: 0,
  * 1, ...  `base`, the layout's functions and their states stay valid as long as `data` is. */
 int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI_Datatype element,
                         const MPIX_Adapt_layout *layout, const MPIX_Adapt_memory *memory,
                         int *array);
 
 /* A variable of fixed size, global or static: `count` elements that every process has at an address
- * of its own.  Joining processes get old rank 0's. */
+ * of its own.  Joining processes get the values of old rank 0. */
 int MPIX_Adapt_data_share(MPIX_Adapt_data data, const char *name, void *address, int64_t count,
                           MPI_Datatype element, int *array);
 
@@ -87,7 +87,7 @@ MPI_Datatype MPIX_Adapt_bytes(int64_t bytes);
  * MPI_ERR_NO_MEM: a process has no memory.  Both on all processes; nothing has moved then, and the
  * window is open as before. */
 int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int array);
-/* Makes progress.  *done: the array could be waited for without waiting. */
+/* Makes progress.  *done: MPIX_Adapt_data_wait of the array would return at once. */
 int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done);
 int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array);
 /* MPIX_Adapt_data_start and MPIX_Adapt_data_wait of all arrays.  Boxes, items, rows and functions
@@ -98,17 +98,18 @@ int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window);
 /* ---- a window in one call -------------------------------------------------------------------- */
 
 /* After the window, when MPI_COMM_WORLD is the new world, on all of its processes: for what follows
- * from rank and size.  Also on a process that has left and comes back
- * (MPIR_CVAR_ADAPT_LEAVERS_RETURN), with new_rank -1.  Returns 0; anything else is the result of
- * the call. */
+ * from rank and size.  Also on a process that has left and returns from the commit
+ * (MPIR_CVAR_ADAPT_LEAVERS_RETURN), with new_rank -1.  Returns 0; any other value is the result
+ * of the call. */
 typedef int MPIX_Adapt_after(int new_rank, int new_size, void *state);
 
 /* Opens the window, moves everything that is registered with `data`, closes it and calls `after`
  * (may be NULL).  The order is: shared variables, arrays, boxes (MPIX_Adapt_data_boxes), items
  * (MPIX_Adapt_data_items), then functions (MPIX_Adapt_data_call), each in the order of
  * registration.  status: that of the probe, or of MPI_Init_adapt on a joining process.  Leaving
- * processes end here.  An error that is found before the first of them moves has no other effect
- * than the window's being open; after a later one what came before has moved. */
+ * processes end here.  After an error that is found before anything has moved, the window is open,
+ * and nothing else has changed; at a later error, the objects before it in that order have
+ * moved. */
 int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
 /* The line for the start, after the registrations: a joining process gets all of it by its first
  * window.  Calls `after` (may be NULL) in any case, so that rank and size are set up in one place.
@@ -131,8 +132,8 @@ typedef int MPIX_Adapt_call(const epop_window_t *window, void *state);
 int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call,
                          void *state);
 /* The same before anything moves: for what a program must undo first (local numbers, copies of
- * neighbours' items, communicators of a library).  On joining processes shared variables have not
- * come by then. */
+ * neighbours' items, communicators of a library).  On joining processes shared variables do not
+ * have their values yet. */
 int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call,
                            void *state);
 

@@ -52,22 +52,22 @@ typedef struct MPIX_Column {
 #define MPIX_COLUMNS_8(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_7(__VA_ARGS__)
 #endif
 
-/* Items that have come: of column c they begin at columns[c].  They are invalid afterwards.
- * Returns 0, or anything else for an error. */
+/* Received items: those of column c begin at columns[c].  They are invalid afterwards.
+ * Returns 0, or another value for an error. */
 typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state);
 
 /* Sends item i of this process' *count to the process with the new rank destination[i], once, and
  * only if that is another one.  Items that stay are moved to the front of their arrays, in their
- * order, and *count is how many that are; then received items are appended, in an order that
- * depends on nothing but who has sent what.  Meanwhile there is memory for what leaves, and for 8
- * messages in each direction.  append NULL: the library appends what has come itself.  base of each
- * column is then the address of the pointer to an array that malloc has given (or NULL), which
- * realloc makes longer or shorter; *count is all that the process has afterwards.  MPI_ERR_ARG: a
- * destination is no new rank, or columns differ; nothing has moved. */
+ * order, and *count is their number; then received items are appended, in an order that depends
+ * only on the senders and what they have sent.  Meanwhile memory is needed for the items that
+ * leave, and for 8 messages in each direction.  append NULL: the library appends received items
+ * itself.  base of each column is then the address of the pointer to an array from malloc (or
+ * NULL), which realloc resizes; *count is the number of all items of the process afterwards.
+ * MPI_ERR_ARG: a destination is no new rank, or columns differ; nothing has moved. */
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                           int columns, const MPIX_Column column[], MPIX_Append *append,
                               void *state);
-/* The same in two steps.  After start *count items stay and are the program's; until
+/* The same in two steps.  After start *count items stay and belong to the program; until
  * MPIX_Adapt_motion_wait returns `append` may be called in any test or wait of this library.  The
  * window and the element types stay as they are until then. */
 int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const int destination[],
@@ -81,15 +81,15 @@ int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count
                           const MPIX_Column column[], MPIX_Item_owner *owner, void *state);
 
 /* Items in any container (list, tree, cells): functions in place of arrays.  An item is packed into
- * `bytes` bytes.  All items are packed, the container is cleared, and what stays or comes is put
- * into it. */
+ * `bytes` bytes.  All items are packed, the container is cleared, and staying and received items
+ * are put into it. */
 typedef struct MPIX_Item_functions {
     int64_t bytes;
     int64_t (*count) (void *state);
     /* 0 <= i < count, in this order; 0, or an error */
     int (*pack) (int64_t i, void *item, void *state);
     int (*owner) (const void *item, int new_size, void *state);
-    int (*clear) (void *state); /* all items go; 0, or an error */
+    int (*clear) (void *state); /* removes all items; 0, or an error */
     int (*put) (const void *item, void *state); /* 0, or an error */
     void *state;
     /* registered only: 1: clear and put are called in the new world, after `after` */
@@ -104,12 +104,12 @@ int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name,
 /* Items in cells: item j of cell c is element c * slots + j of each column.  All are read when a
  * window opens. */
 typedef struct MPIX_Cells {
-    const int *cells;           /* how many there are */
+    const int *cells;           /* number of cells */
     int **count;                /* address of the pointer to [cells]: the items of each */
     int slots;                  /* of a cell */
 } MPIX_Cells;
 
-/* An item has come, or has stayed: values[c] is its element of column c.  0, or an error. */
+/* Inserts a received or staying item: values[c] is its element of column c.  0, or an error. */
 typedef int MPIX_Item_put(const void *const values[], void *state);
 /* Registers items in cells for MPIX_Adapt_window.  base of a column: the address of the array's
  * pointer.  owner: the new rank of element i; MPI_PROC_NULL: it is a copy of another process' item,

@@ -36,10 +36,10 @@ typedef struct MPIX_Ghosts_s {
     int64_t *row_global;        /* [rows] global numbers */
     int64_t *global;            /* [count] of ghosts: by the owner's rank, then by number */
     int *owner;                 /* [count] ranks */
-    int neighbours;             /* processes that values come from, or go to */
+    int neighbours;             /* processes that send values, or receive them */
     int *neighbour;             /* [neighbours] ranks, increasing */
-    int64_t *receive_first;     /* [neighbours + 1] in ghosts: what comes from each */
-    int64_t *send_first;        /* [neighbours + 1] in send_row: what goes to each */
+    int64_t *receive_first;     /* [neighbours + 1] in ghosts: received from each */
+    int64_t *send_first;        /* [neighbours + 1] in send_row: sent to each */
     int64_t *send_row;          /* local numbers */
     MPI_Comm comm;              /* the library's own */
 } *MPIX_Ghosts;
@@ -47,12 +47,12 @@ typedef struct MPIX_Ghosts_s {
 /* Finds the owners of all rows that entry[entries] names, numbers the ghosts among them, and
  * replaces each global number in entry[] by the local one.  index: MPI_INT or MPI_INT64_T, of
  * global[rows] and entry[].  global[]: the rows of this process, in any order.  Collective over
- * comm.  MPI_ERR_ARG, on all processes: a row that is named belongs to nobody, or a row belongs to
- * two; entry[] is as before then. */
+ * comm.  MPI_ERR_ARG, on all processes: an entry refers to a row of no process, or a row belongs
+ * to two; then entry[] is unchanged. */
 int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const void *global,
                        int64_t entries, void *entry, MPIX_Ghosts *ghosts);
-/* values[rows + count] of any type without gaps around its data: those of ghosts become their
- * owners'.  Collective over the neighbours. */
+/* values[rows + count] of any type without gaps around its data: ghosts get the values of their
+ * owners.  Collective over the neighbours. */
 int MPIX_Ghosts_update(MPIX_Ghosts ghosts, void *values, MPI_Datatype element);
 /* Replaces each local number in entry[entries] by the global one. */
 int MPIX_Ghosts_restore(MPIX_Ghosts ghosts, MPI_Datatype index, int64_t entries, void *entry);
@@ -62,8 +62,8 @@ int MPIX_Ghosts_free(MPIX_Ghosts *ghosts);
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* All arrays are of malloc; the library makes them longer or shorter.  A joining process has the
- * addresses of NULL pointers. */
+/* All arrays are from malloc; the library resizes them.  A joining process has the addresses of
+ * NULL pointers. */
 typedef struct MPIX_Rows {
     MPI_Datatype index;         /* of global and first: MPI_INT or MPI_INT64_T */
     int64_t *count;             /* rows of this process */
@@ -97,15 +97,15 @@ typedef struct MPIX_Rows {
 /* Moves row i, with its entries, to the process of new rank destination[i] (a partitioner's
  * vector).  Rows are in the order of their global numbers afterwards.  With `ghosts` or
  * `ghost_global` list 0 has global numbers afterwards, and *ghosts is freed: MPIX_Ghosts_create
- * makes it anew in the new world.  Collective over all processes of the window. */
+ * creates it again in the new world.  Collective over all processes of the window. */
 int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows,
                          const int destination[]);
 
 /* The new rank of a row.  Called for the rows of this process only. */
 typedef int MPIX_Row_owner(int64_t global, int new_size, void *state);
 /* Registers rows for MPIX_Adapt_window, moved with the items.  owner NULL: rows->partition gives
- * the new rank.  *ghosts is made anew of list 0 in the new world, before `after` is called.  *rows
- * and what it names are copied; what that points to stays valid as long as `data`. */
+ * the new rank.  *ghosts is created again from list 0 in the new world, before `after` is called.
+ * *rows and its columns and lists are copied; what they point to stays valid as long as `data`. */
 int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows,
                          MPIX_Row_owner *owner, void *state);
 

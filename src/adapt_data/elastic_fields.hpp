@@ -247,9 +247,9 @@ template <class... T> struct item_columns {
 
 }  // namespace detail
 
-/* Item i of this process, with an entry in each of the vectors, goes to the new rank
- * destination[i].  Staying items come first, then received ones, in an order that is the same each
- * time: adapt_items.h.  Collective; if it throws because of its arguments nothing has moved. */
+/* Item i of this process, with an entry in each of the vectors, is moved to the new rank
+ * destination[i].  Staying items are first, then received ones, in an order that is the same each
+ * time: adapt_items.h.  Collective; if it throws because of its arguments, nothing has moved. */
 template <class... T>
 void move_items(const epop_window_t &window, const std::vector<int> &destination,
                 std::vector<T> &...columns)

@@ -44,10 +44,10 @@ void reorder(std::vector<T> &values, const std::vector<std::size_t> &order,
 
 }  // namespace detail
 
-/* Row i, with its entries, goes to the process of new rank destination[i]; rows are in the order of
- * their global numbers afterwards.  `first` has one number more than there are rows, or none.
- * entries: std::tie of vectors with one element for each entry; values: vectors with one for each
- * row.  Collective. */
+/* Row i, with its entries, is moved to the process of new rank destination[i]; rows are in the
+ * order of their global numbers afterwards.  `first` has one number more than there are rows, or
+ * none.  entries: std::tie of vectors with one element for each entry; values: vectors with one for
+ * each row.  Collective. */
 template <class Index, class... E, class... T>
 void move_rows(const epop_window_t &window, const std::vector<int> &destination,
                std::vector<Index> &global, std::vector<Index> &first,

@@ -293,12 +293,12 @@ inline bool probe(status *found)
     return pending == MPI_ADAPT_TRUE;
 }
 
-/* while (condition()) body(), with a probe after each body: all processes must come to the same
- * number of them.  In a window it calls moves(window) on all processes; those that join begin with
- * that.  Then it calls after(rank, size) on all processes of the new world, which is MPI_COMM_WORLD
- * by then: for communicators, neighbours and what else follows from rank and size.  In `moves`
- * MPI_COMM_WORLD is the old world.  Returns false on a process that has left, if MPI lets it come
- * back. */
+/* while (condition()) body(), with a probe after each body: all processes must make the same
+ * number of probes.  In a window it calls moves(window) on all processes; joining processes begin
+ * with that.  Then it calls after(rank, size) on all processes of the new world, which is
+ * MPI_COMM_WORLD by then: for communicators, neighbours and all that depends on rank and size.  In
+ * `moves` MPI_COMM_WORLD is the old world.  Returns false on a process that has left, if it returns
+ * from the commit (MPIR_CVAR_ADAPT_LEAVERS_RETURN). */
 template <class Condition, class Body, class Moves, class After>
 bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&moves, After &&after)
 {

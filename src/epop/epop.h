@@ -57,10 +57,10 @@ typedef struct program_element {
     int (*phase_exec) (void *data);
     int (*loop_condition) (void *data);
 
-    /* BRANCH: the element to go on with, 1 to the number of elements, which ends the program. */
+    /* BRANCH: the next element, 1 to the number of elements, which ends the program. */
     int (*branch_condition) (int pc, void *data);
 
-    /* EP, RP; may be NULL: how many iterations in all, -1 if that is not known. */
+    /* EP, RP; may be NULL: number of all iterations, -1 if that is not known. */
     int64_t (*loop_total) (void *data);
 } program_element_t;
 

@@ -20,8 +20,8 @@ extern "C" {
 #define MPIX_T_EPOP_LOOPS_MAX 64
 #define MPIX_T_EPOP_NO_LOOP (-1)
 
-/* Whether an adaptation can come in it.  MPIX_T_EPOP_ONCE: none can, and it has one iteration each
- * time that it is entered; it is reported, but not measured. */
+/* Whether an adaptation can take place in the phase.  MPIX_T_EPOP_ONCE: no, and it has one
+ * iteration each time that it is entered; it is reported, but not measured. */
 enum { MPIX_T_EPOP_ELASTIC = 1, MPIX_T_EPOP_RIGID = 2, MPIX_T_EPOP_ONCE = 3 };
 
 typedef struct MPIX_T_EPOP_loop {

@@ -278,7 +278,7 @@ static inline int MPIDYNRES_pset_free(mpidynres_session session, char pset[])
     return session ? MPIX_Session_pset_free(session->session_id, pset) : MPI_ERR_SESSION;
 }
 
-/* The answer is MPI_INFO_NULL if nobody takes hints. */
+/* The answer is MPI_INFO_NULL if hints are not used. */
 static inline int MPIDYNRES_add_scheduling_hints(mpidynres_session session, MPI_Info hints,
                                                  MPI_Info *answer)
 {

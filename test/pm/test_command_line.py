@@ -194,7 +194,7 @@ def test_configuration_files(mpiexec: Mpiexec, text: str, lines: list[str]) -> N
 
 def test_a_configuration_file_with_too_many_words(mpiexec: Mpiexec) -> None:
     (mpiexec.folder / "config").write_text("-n 1 echo" + " x" * 1000)
-    mpiexec.refuses(["-configfile", "config"], "mpiexec: -configfile: config has too many words")
+    mpiexec.refuses(["-configfile", "config"], "mpiexec: -configfile: config has too many arguments")
 
 
 # ---- what options ensure ------------------------------------------------------------------------------------------

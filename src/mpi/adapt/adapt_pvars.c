@@ -81,7 +81,7 @@ void MPIR_Adapt_add_pvars(unsigned long long *rendezvous)
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_joining_wait", &pvars.joining_wait,
         "Seconds that this process, when it joined, waited in begin for the others");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_oversubscribed,
-        "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
+        "1 while a waiting process yields its core (MPIR_CVAR_PROGRESS_YIELD), else 0");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", channels,
         "Processes that were started separately with which this process uses shared memory");
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", channel_messages,

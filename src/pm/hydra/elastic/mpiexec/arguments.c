@@ -345,7 +345,7 @@ HYD_status HYD_arguments_read_config(const char *name, HYD_arguments_word take)
         n += words_in(line) + 1;        /* and a ":" between two commands */
         if (n >= HYD_NUM_TMP_STRINGS) {
             MPL_snprintf(error, sizeof(error),
-                         "%.300s has too many words: put arguments into scripts", name);
+                         "%.300s has too many arguments: put them into scripts", name);
             HYD_step_option_error("-configfile", error);
         }
         int goes_on = continues(line);

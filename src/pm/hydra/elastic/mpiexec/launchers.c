@@ -68,7 +68,7 @@ static HYD_status append(char **list, int *n, const char *word)
     HYD_status status = HYD_SUCCESS;
 
     HYDU_ERR_CHKANDJUMP(status, *n + 2 > HYD_NUM_TMP_STRINGS, HYD_INTERNAL_ERROR,
-                        "the command for a node has too many words\n");
+                        "the command for a node has too many arguments\n");
     list[*n] = MPL_strdup(word);
     HYDU_ERR_CHKANDJUMP(status, !list[*n], HYD_NO_MEM, "no memory for a command\n");
     list[++*n] = NULL;
