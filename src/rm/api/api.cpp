@@ -1,6 +1,6 @@
 /* See api.h. api_submit.cpp reads submissions, api_changes.cpp and api_names.cpp other changes;
  * api_job.cpp, api_jobs.cpp, api_records.cpp, api_nodes.cpp, api_overview.cpp and api_report.cpp
- * show what there is; api_performance.cpp shows the use of time of jobs. */
+ * answer queries; api_performance.cpp shows the use of time of jobs. */
 
 #include "api/api.h"
 

@@ -1,4 +1,4 @@
-/* See api.h: names of servers (MPI_Publish_name).  Each user has names of his own. */
+/* See api.h: names of servers (MPI_Publish_name).  Each user has separate names. */
 
 #include "api/api.h"
 #include "api/name_holder.h"

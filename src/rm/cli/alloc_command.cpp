@@ -3,7 +3,7 @@
  * with the job's environment, in which mpiexec and srun start processes on these cores.
  *
  * The script of the job writes its environment into a file and reads its input to the end.  The
- * input is a pipe that this command has open: the job ends with it, however it ends.
+ * input is a pipe that this command holds open: the job ends when this command ends in any way.
  */
 
 #include <CLI/CLI.hpp>

@@ -2,9 +2,9 @@
  * `elastic attach`: follows the output of a job that runs until the job has ended: from its files,
  * or from the `elastic run` that has started it (attach_connection.h).
  *
- * One loop waits for elasticd's answer (the end of the job), for what elastic run sends, and for
- * news of the files (inotify; once a second they are read in any case, since files on a server
- * change without it).  Nothing is changed by it: an interrupt leaves the job alone.
+ * One loop waits for elasticd's answer (the end of the job), for data of elastic run, and for
+ * changes of the files (inotify; once a second they are read in any case, since files on a server
+ * change without it).  It changes nothing: an interrupt does not affect the job.
  */
 
 #include <fcntl.h>

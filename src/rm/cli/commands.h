@@ -1,7 +1,6 @@
 /*
- * The commands of `elastic`, by what they are about.  Each function adds its subcommands to the
- * command line; when one of them has been chosen, it runs while the line is parsed and leaves its
- * exit code in `code`.
+ * The commands of `elastic`, by subject.  Each function adds its subcommands to the command line; a
+ * chosen subcommand runs while the line is parsed, and stores its exit code in `code`.
  */
 
 #ifndef ELASTIC_CLI_COMMANDS_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
  * The client's side of doc/admin/elasticd-api.md: finds elasticd, sends requests, reads answers
- * (libcurl).  One thread.  Nothing is printed but by call(), which is what most commands want.
+ * (libcurl).  One thread.  Only call(), which most commands use, prints.
  */
 
 #ifndef ELASTIC_CLI_ELASTICD_CLIENT_H_INCLUDED

@@ -1,5 +1,5 @@
 /*
- * Lists of jobs: the filters that several commands share, and all pages of what elasticd has.
+ * Lists of jobs: the filters that several commands share, and all pages of elasticd's list.
  */
 
 #ifndef ELASTIC_CLI_JOB_LIST_H_INCLUDED

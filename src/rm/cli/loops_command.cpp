@@ -1,6 +1,6 @@
-/* `elastic loops ID`: what a running step does with its time (operation `performance`,
- * doc/developer/step-protocol.md), or a job of elasticd (GET /v1/jobs/ID/loops, which reports the
- * same of its step, and earlier samples). */
+/* `elastic loops ID`: the use of time of a running step (operation `performance`,
+ * doc/developer/step-protocol.md), or of a job of elasticd (GET /v1/jobs/ID/loops, which reports
+ * the same of its step, and earlier samples). */
 
 #include "cli/commands.h"
 #include "cli/output.h"

@@ -1,5 +1,6 @@
 /*
- * The command that somebody means who types another: one of Slurm's, or one with a slip.  Pure.
+ * The command that a user probably means by an unknown one: a command of Slurm, or a misspelt one.
+ * Pure.
  */
 
 #ifndef ELASTIC_CLI_NEAREST_COMMAND_H_INCLUDED

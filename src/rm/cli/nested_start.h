@@ -3,8 +3,8 @@
  * that manages just its nodes (elasticd --nested) is found, or started in the background and waited
  * for.  It ends by itself when it has had no job for a while.
  *
- * Nothing happens outside of an allocation, nor where an elasticd is named by ELASTICD_SOCKET or
- * ELASTICD_URL.
+ * It does nothing outside of an allocation, or if ELASTICD_SOCKET or ELASTICD_URL names an
+ * elasticd.
  */
 
 #ifndef ELASTIC_CLI_NESTED_START_H_INCLUDED

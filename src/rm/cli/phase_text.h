@@ -1,5 +1,5 @@
-/* Where a program of phases is, for people: of `phase` in an answer of the step protocol, or in a
- * job of elasticd.  SPEC-epop L2.  Pure. */
+/* The position of a program of phases as text: from `phase` in an answer of the step protocol, or
+ * in a job of elasticd.  SPEC-epop L2.  Pure. */
 
 #ifndef ELASTIC_RM_CLI_PHASE_TEXT_H_INCLUDED
 #define ELASTIC_RM_CLI_PHASE_TEXT_H_INCLUDED

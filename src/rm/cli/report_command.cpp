@@ -1,5 +1,5 @@
-/* `elastic report`: the metrics of a run, alone or beside another's, and a chart of who was
- * where. */
+/* `elastic report`: the metrics of a run, alone or beside another's, and a chart of the jobs on the
+ * nodes. */
 
 #include <sys/ioctl.h>
 #include <unistd.h>

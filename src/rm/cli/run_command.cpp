@@ -1,4 +1,4 @@
-/* `elastic run`: submits a job and stands for it at the terminal until it has ended. */
+/* `elastic run`: submits a job and represents it at the terminal until it has ended. */
 
 #include <CLI/CLI.hpp>
 #include <chrono>

@@ -1,7 +1,7 @@
 /*
- * The commands that talk to a running step itself (its mpiexec), over the step protocol
- * (doc/developer/step-protocol.md); they need no elasticd, but for job_psets.  Each prints its
- * answer and returns an exit code.
+ * The commands that connect to a running step itself (its mpiexec), over the step protocol
+ * (doc/developer/step-protocol.md); only job_psets needs elasticd.  Each prints its answer and
+ * returns an exit code.
  */
 
 #ifndef ELASTIC_CLI_STEP_COMMANDS_H_INCLUDED

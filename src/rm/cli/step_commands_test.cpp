@@ -1,4 +1,4 @@
-/* The requests that commands make of their options. */
+/* The requests that commands make from their options. */
 
 #include "cli/step_commands.h"
 

@@ -1,7 +1,6 @@
 /*
- * `elastic top`: cores, nodes and jobs, drawn anew again and again at a terminal; once where there
- * is none.  Owns the terminal's mode and screen while it runs, and gives them back however it ends
- * by itself or by a signal.
+ * `elastic top`: cores, nodes and jobs, drawn periodically at a terminal, once without one.  Owns
+ * the terminal's mode and screen while it runs, and restores them at its end, also after a signal.
  */
 
 #include <poll.h>

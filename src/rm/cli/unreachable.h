@@ -1,5 +1,6 @@
 /*
- * Why nobody answers: which sockets were tried, whose they are, and how elasticd is started.
+ * The message if elasticd does not answer: the sockets that were tried, their owners, and how to
+ * start elasticd.
  */
 
 #ifndef ELASTIC_CLI_UNREACHABLE_H_INCLUDED

@@ -1,9 +1,9 @@
 /*
- * Stands for a job at the terminal: passes its output on, its signals to it, and returns its exit
+ * Represents a job at the terminal: prints its output, forwards signals to it, and returns its exit
  * code.
  *
  * One loop over: the pipes, the signals (signalfd), and a long poll of elasticd for the job's end.
- * elasticd may be away for a while (restarted): the job goes on, and so does this.
+ * elasticd may be unavailable for a while (restarted): the job and this loop continue.
  */
 
 #ifndef ELASTIC_CLI_WAIT_FOR_JOB_H_INCLUDED

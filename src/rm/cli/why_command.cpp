@@ -1,4 +1,4 @@
-/* `elastic why`: why a job has its size or waits, and how its speed follows its size. */
+/* `elastic why`: the reasons for the size or the wait of a job, and its speed at each size. */
 
 #include <CLI/CLI.hpp>
 

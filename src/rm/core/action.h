@@ -1,5 +1,5 @@
 /*
- * An action is what the core orders.  The core repeats an action that has no answer for some time,
+ * An action is an order of the core.  The core repeats an action that has no answer for some time,
  * and after a restart the daemon performs all of Core::pending().  The component that performs
  * actions therefore performs each one at most once, by its key (job, step, request or epoch), and
  * answers each time with the present state.

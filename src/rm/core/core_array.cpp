@@ -1,7 +1,7 @@
 /*
- * See core_impl.h: job arrays.  Their tasks are jobs; what is known of an array as a whole is
- * counted (JobArray).  Of an array with a limit, so many tasks are queued or on nodes at most: the
- * others wait (ArrayTask::waits), and are admitted in the order of their indices.
+ * See core_impl.h: job arrays.  Their tasks are jobs; JobArray counts the tasks of an array.  The
+ * limit of an array bounds the number of its tasks that are queued or on nodes: the others wait
+ * (ArrayTask::waits), and are admitted in the order of their indices.
  */
 
 #include "core/core_impl.h"

@@ -1,7 +1,7 @@
 /*
  * Fuzzes the core from its store's side: a snapshot or a log of events (a JSON object per line) as
- * a damaged or foreign store would give them.  Accepted input leaves a core that obeys its
- * invariants and that its own snapshot describes in full.
+ * from a damaged or foreign store.  Accepted input leaves a core that obeys its invariants and that
+ * its own snapshot describes in full.
  */
 
 #include <algorithm>

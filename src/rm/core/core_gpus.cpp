@@ -1,4 +1,4 @@
-/* See core_impl.h: the GPUs of nodes, and those that jobs have of them. */
+/* See core_impl.h: the GPUs of nodes, and their bookings by jobs. */
 
 #include "core/core_impl.h"
 #include "core/node_cores.h"

@@ -1,4 +1,4 @@
-/* See core_impl.h: what steps report. */
+/* See core_impl.h: reports of steps. */
 
 #include <algorithm>
 #include <functional>

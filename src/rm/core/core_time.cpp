@@ -1,5 +1,5 @@
 /*
- * See core_impl.h: overdue answers, and all that is awaited and may be sent again.
+ * See core_impl.h: overdue answers, and all orders that await one and may be sent again.
  *
  * Each job has one deadline, for the answer that it awaits at present.  An action without an
  * answer is repeated, at growing intervals: after answer_tries_max times a start is given up and a

@@ -2,17 +2,17 @@
  * See core_impl.h: limits of users and their groups, and fair share.
  *
  * Limits: policies do not know them.  Their decisions are cut here to the limits of the user and of
- * the groups of the job; a user whose next job does not fit into the limits is full: none of his
- * jobs is in the queue until somebody uses less, or changes a request (let_in), and if it waits for
- * cores none of his jobs grows, so that it does not take what the job waits for.  A group is full
- * with him if the job does not fit into its limits: members get nothing more, so that they do not
- * overtake him.  Of whole nodes the booked cores count, which are known when they are booked: the
- * last job may exceed the limit of cores.
+ * the groups of the job.  A user is full if the next job of the user does not fit into the limits.
+ * Then no job of this user is in the queue until a user uses less, or changes a request (let_in).
+ * If the next job waits for cores, no job of this user grows: it would take the cores that the next
+ * job waits for.  A group is full, too, if the job does not fit into its limits: its members get no
+ * more cores, so that they do not overtake the job.  For whole nodes the booked cores count, which
+ * are known when they are booked: the last job may exceed the limit of cores.
  *
  * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the
  * end of each job, with the size that the job has then.  A user with all of the recorded use is
- * delayed by Config::fair_share_ms, others by their part of it.  In whole numbers, so that a
- * replayed log gives the same.
+ * delayed by Config::fair_share_ms, others by their part of it.  All values are whole numbers, so
+ * that a replayed log gives the same values.
  */
 
 #include "core/core_impl.h"

@@ -1,6 +1,6 @@
 /*
- * See core_impl.h: jobs that wait for more than their turn: for a time (--begin) or for other jobs
- * (--after).
+ * See core_impl.h: jobs that wait not only for their turn, but for a time (--begin) or for other
+ * jobs (--after).
  *
  * Starts and ends are recorded (State::turns) and processed after the event: a job that can never
  * start any more is cancelled then, and so, in turn, are the jobs that wait for it.  The number

@@ -4,8 +4,8 @@
  *     ELASTIC_FIELDS(job, size)
  *
  * and write() and read() follow.  Reading refuses, by name, a field that is unknown, of the wrong
- * type or out of its type's bounds; one that is missing keeps its default, so that what an older
- * version has stored can still be read.  Enumerations specialise NamesOf.  Pure; no state.
+ * type or out of its type's bounds; one that is missing keeps its default, so that data of older
+ * versions can still be read.  Enumerations specialise NamesOf.  Pure; no state.
  */
 
 #ifndef ELASTIC_RM_CORE_FIELDS_H_INCLUDED

@@ -2,7 +2,7 @@
  * Forecast of the start of a waiting job: the latest time, if no other job comes before it and all
  * jobs use their whole time limits.  With `fill` and `measured`, malleable jobs give cores as the
  * reservation of the first waiting job assumes (clause X3 of the performance specification); with
- * `efficient` they give loans alone.  For display; no decision depends on it.  Pure.
+ * `efficient` they only return loans.  For display; no decision depends on it.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_FORECAST_H_INCLUDED

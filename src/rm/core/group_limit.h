@@ -1,6 +1,6 @@
 /*
- * Limits of the members of a Unix group together, and of one job of theirs.  A job
- * counts for each of these groups that its user was a member of when he submitted it.
+ * Limits of a Unix group: of all its members together, and of each job of a member.  A job counts
+ * for each of these groups that its user was a member of at submission.
  */
 
 #ifndef ELASTIC_RM_CORE_GROUP_LIMIT_H_INCLUDED

@@ -5,8 +5,8 @@
  * decide the first size of the next run (X3).  Pure; part of the state, so that replay and
  * snapshots contain it.
  *
- * Bounded: the programs that ended last; for each of them its last sizes; and for a size no more
- * time than new samples make up for.
+ * Bounded: only the programs that ended last are stored; of each, only its last sizes; of each
+ * size, only so much time that new samples still change its value.
  */
 
 #ifndef ELASTIC_RM_CORE_LEARNED_H_INCLUDED

@@ -1,4 +1,5 @@
-/* Curves of programs are stored over their runs: of which ones, how much, and through a restart. */
+/* Speed curves of programs, which are stored over their runs: the programs, the amount of data, and
+ * the curves after a restart. */
 
 #include "core/learned.h"
 

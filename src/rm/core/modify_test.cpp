@@ -1,4 +1,5 @@
-/* Programs that give themselves another size (SPEC-dynamic-processes DM4, DM5), by each policy. */
+/* Programs that give themselves another size (SPEC-dynamic-processes DM4, DM5), under each
+ * policy. */
 
 #include "core/core_driver.h"
 #include "core/policy/policy.h"

@@ -1,4 +1,4 @@
-/* Another number of cores for a node, while jobs use it. */
+/* Changes the number of cores of a node while jobs use it. */
 
 #ifndef ELASTIC_RM_CORE_NODE_CORES_H_INCLUDED
 #define ELASTIC_RM_CORE_NODE_CORES_H_INCLUDED

@@ -1,10 +1,10 @@
 /*
- * The name of a node as a small value: copied and compared like a number, and a text again wherever
- * one is wanted. Jobs hold lists of them by the hundred, which are copied with each decision.
+ * The name of a node as a small value: copied and compared as a number, and converted to text on
+ * demand.  Jobs hold lists of hundreds of names, which each decision copies.
  *
- * All names are in one table of the process, which any thread may use, and stay there: as many as
- * there have ever been nodes.  The numbers follow from the order in which names are seen; nothing
- * is sorted by them or depends on them.
+ * All names are in one table of the process, which any thread may use.  No name is removed: the
+ * table is as long as the number of nodes that have ever existed.  The numbers follow the order of
+ * first use; nothing is sorted by them or depends on them.
  */
 
 #ifndef ELASTIC_RM_CORE_NODE_NAME_H_INCLUDED

@@ -1,5 +1,5 @@
-/* Changes of size that are agreed on, and whose programs do not come to a probe: nobody hangs on
- * what they are to give. */
+/* Agreed changes of size whose programs do not reach a probe: no other job waits without end for
+ * their cores. */
 
 #include "core/core_driver.h"
 #include "core/forecast.h"

@@ -1,4 +1,5 @@
-/* Slots where nodes are requested, whole: on those that the job has. */
+/* Slots with a back end that requests whole nodes: they are on the nodes that the job already
+ * has. */
 
 #include "core/slots_fixture.h"
 

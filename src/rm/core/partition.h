@@ -1,6 +1,6 @@
 /*
  * A partition: the nodes on which its jobs run, and the limits of each of them.  A job is in one
- * partition, and partitions may share nodes.  Without any, all nodes are for all jobs.
+ * partition, and partitions may share nodes.  Without partitions, all jobs may use all nodes.
  */
 
 #ifndef ELASTIC_RM_CORE_PARTITION_H_INCLUDED

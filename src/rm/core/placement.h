@@ -3,8 +3,8 @@
  * ranks that leave.  Pure.  Its cost depends on the allocation, not on the number of nodes.
  * Preference: the job's own nodes, then the one node that fits best, then as few nodes as possible;
  * in the order of their names where nothing else decides.  Excluded nodes, and those outside the
- * partition, have no capacity.  A job without nodes of its own has none at all while one of its
- * listed nodes has none, and gets a process on each of these first.
+ * partition, have no capacity.  A job that holds no nodes has no capacity while one of its listed
+ * nodes has none; it gets a process on each of these first.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED

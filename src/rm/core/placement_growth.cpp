@@ -1,4 +1,5 @@
-/* See placement.h: what a Space gains when bookings end, and a job that grows in it. */
+/* See placement.h: the capacity that a Space gains when bookings end, and the growth of a job in
+ * it. */
 
 #include "core/placement.h"
 

@@ -1,6 +1,6 @@
 /*
- * Positions of nodes (free_cores.h) put into their order, each once, without sorting: they are
- * marked, then counted, and then each knows how many come before it.
+ * The order of positions of nodes (free_cores.h), each once, without sorting: positions are marked,
+ * then counted; the rank of each is the number of marked ones before it.
  */
 
 #ifndef ELASTIC_RM_CORE_POSITION_RANKS_H_INCLUDED

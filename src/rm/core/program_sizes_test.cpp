@@ -1,5 +1,4 @@
-/* Sizes that a running program can use, by its own word (MPIX_Adapt_sizes), as the core respects
- * them. */
+/* Sizes that a running program states as usable (MPIX_Adapt_sizes), and the core respects. */
 
 #include "core/core.h"
 

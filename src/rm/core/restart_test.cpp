@@ -1,4 +1,4 @@
-/* A core that goes on from a snapshot, and what it queries then. */
+/* A core that continues from a snapshot, and its queries after that. */
 
 #include "core/core_driver.h"
 #include "core/record.h"

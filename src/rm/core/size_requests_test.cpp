@@ -1,4 +1,4 @@
-/* Wishes of running programs, under each policy. */
+/* Size requests of running programs, under each policy. */
 
 #include "core/core_driver.h"
 #include "core/policy/policy.h"

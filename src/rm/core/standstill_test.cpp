@@ -1,4 +1,4 @@
-/* How much of its time a job may stand still for changes that nobody waits for
+/* The share of its time that a job may stand still for changes that no job waits for
  * (SPEC-performance K4). */
 
 #include <random>

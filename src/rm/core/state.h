@@ -1,6 +1,6 @@
 /*
- * All that the core knows, to be read by anybody (HTTP API, policies, tests) and changed by the
- * core alone.
+ * The state of the core. Every component may read it (HTTP API, policies, tests); only the core
+ * changes it.
  */
 
 #ifndef ELASTIC_RM_CORE_STATE_H_INCLUDED

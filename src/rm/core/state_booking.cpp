@@ -1,4 +1,4 @@
-/* See state.h: what jobs have booked, and the nodes that it is booked on. */
+/* See state.h: the bookings of jobs, and the nodes of the bookings. */
 
 #include "core/position_ranks.h"
 #include "core/state.h"

@@ -1,4 +1,4 @@
-/* See state.h: partitions and reservations, and who is in which. */
+/* See state.h: partitions and reservations, and their jobs. */
 
 #include "core/state.h"
 

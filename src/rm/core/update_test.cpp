@@ -1,4 +1,4 @@
-/* Other wishes of jobs that wait or run. */
+/* Changes of the specification of jobs that wait or run. */
 
 #include "core/core_driver.h"
 #include "core/record.h"

@@ -1,4 +1,4 @@
-/* See state.h: why a job waits, for people. */
+/* See state.h: the reason why a job waits, as text for users. */
 
 #include "core/placement.h"
 

@@ -1,5 +1,5 @@
 /*
- * Lists of users and of Unix groups in the configuration: who may use something.  Groups are
+ * Lists of users and of Unix groups in the configuration, which state access rights.  Groups are
  * resolved once, at the construction, which may take long: not for the loop.
  */
 

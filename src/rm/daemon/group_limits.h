@@ -1,7 +1,6 @@
 /*
- * The groups of the configuration that have limits: what the core gets of them, and which of them
- * a user is a member of.  Groups are resolved once, at the construction, which may take long: not
- * for the loop.
+ * The groups of the configuration that have limits: their data for the core, and those of a user.
+ * Groups are resolved once, at the construction, which may take long: not for the loop.
  */
 
 #ifndef ELASTIC_RM_DAEMON_GROUP_LIMITS_H_INCLUDED

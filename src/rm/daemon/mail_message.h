@@ -1,7 +1,7 @@
 /*
- * The mail about a job that has started, ended or waits again (--mail-type).  Everything of a user
- * stands in one line of printable ASCII, so that none can add a header; the address is checked
- * before (wrong_with_address).  Pure.
+ * The mail about a job that has started, ended or waits again (--mail-type).  Each text of a user
+ * is one line of printable ASCII, so that no user can add a header; the address is checked before
+ * (wrong_with_address).  Pure.
  */
 
 #ifndef ELASTIC_RM_DAEMON_MAIL_MESSAGE_H_INCLUDED

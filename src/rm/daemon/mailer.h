@@ -1,8 +1,8 @@
 /*
  * Mails of jobs, by a command of the configuration (mail.command) that gets each on its standard
- * input.  The command's words are those of the configuration alone; it runs beside the loop, with
- * a deadline.  Mails wait in a queue with a bound, in all and of each user: what does not fit is
- * dropped, which is logged.  Mails that wait when elasticd ends are not sent.
+ * input.  The configuration alone defines the arguments of the command; it runs beside the loop,
+ * with a deadline.  Mails wait in a queue that is bounded in total and for each user: further mails
+ * are dropped and logged.  Mails that wait when elasticd ends are not sent.
  *
  * Owner of the queue and the commands.  One thread, that of the loop.
  */

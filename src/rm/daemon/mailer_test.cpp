@@ -1,4 +1,4 @@
-/* Mails of jobs: the text, who gets one, and the command that sends them. */
+/* Mails of jobs: the text, the recipients, and the command that sends them. */
 
 #include "daemon/mailer.h"
 

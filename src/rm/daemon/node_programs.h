@@ -1,12 +1,12 @@
 /*
- * Prologs and epilogs: an administrator's programs that run on a node before the first process of
- * a job is there, and after its last one has ended.  The core requests nodes (AcquireNodes) and
- * releases them (ReleaseNodes), at the start and end of a job and when it grows and shrinks; this
- * answers when the programs have run there, instead of a back end that does not do so itself.
+ * Prologs and epilogs: an administrator's programs that run on a node before the first process of a
+ * job is there, and after its last one has ended.  The core requests nodes (AcquireNodes) and
+ * releases them (ReleaseNodes), at the start and end of a job and when it grows and shrinks; for a
+ * back end that does not request nodes, this component answers when the programs have run.
  *
  * A node is drained when its program fails.  A failed prolog refuses the nodes, so that the job
- * waits again, or does not grow; a failed epilog keeps none.  Of a job and a node one program runs
- * at a time, in order; of all, so many as AT_ONCE.  A node that is down gets no epilog.
+ * waits again, or does not grow; a failed epilog keeps no node.  One program runs at a time for
+ * each job and node, in order; at most AT_ONCE in total.  A node that is down gets no epilog.
  *
  * Each run has a folder (FOLDER/JOB.STEP.REQUEST.KIND.NODE), which shows after a restart of
  * elasticd whether it runs or has ended (step/node_program.h).

@@ -1,6 +1,6 @@
 /*
- * The partitions of the configuration: what the core gets of them, and who may use them.  Groups
- * are resolved once, at the construction, which may take long: not for the loop.
+ * The partitions of the configuration: their data for the core, and their users.  Groups are
+ * resolved once, at the construction, which may take long: not for the loop.
  */
 
 #ifndef ELASTIC_RM_DAEMON_PARTITIONS_H_INCLUDED

@@ -1,6 +1,7 @@
 /*
- * Reservations: those of the configuration, as the core gets them, and who may use these and others
- * that commands have made.  Groups are resolved by read(), which may take long: not for the loop.
+ * Reservations: the data for the core of those in the configuration; and the users of these and of
+ * those that commands have made.  Groups are resolved by read(), which may take long: not for the
+ * loop.
  */
 
 #ifndef ELASTIC_RM_DAEMON_RESERVATIONS_H_INCLUDED

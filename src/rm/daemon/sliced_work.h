@@ -1,6 +1,6 @@
 /*
- * Work of many turns of the loop: what takes long is done bit by bit, and others are served in
- * between.  All of it together has so much processor time in a turn.  On the daemon's loop.
+ * Long work that is divided among many turns of the loop, so that other work is served in between.
+ * All work of this kind shares a limit of processor time in each turn.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_DAEMON_SLICED_WORK_H_INCLUDED

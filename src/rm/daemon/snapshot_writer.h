@@ -1,12 +1,12 @@
 /*
- * Snapshots of the core, taken and written in parts, so that neither takes long at once however
- * many jobs there are: all of one snapshot is as of one event, whatever has happened since.
+ * Snapshots of the core, taken and written in parts, so that neither takes long at once with many
+ * jobs.  All parts of a snapshot describe the state after one event, even if later events have
+ * changed it.
  *
- * There is one every so many events, and never before as many events as there are jobs: a snapshot
- * costs as much as they are, and so its part in the cost of an event has a bound.
+ * The number of events between two snapshots is at least the number of jobs: the cost of a snapshot
+ * grows with the number of jobs, so its share in the cost of an event is bounded.
  *
- * Owner of the snapshot that is being taken.  On the daemon's loop, which calls go_on() now and
- * then.
+ * Owner of the snapshot in progress.  Runs on the daemon's loop, which calls go_on() repeatedly.
  */
 
 #ifndef ELASTIC_RM_SNAPSHOT_WRITER_H_INCLUDED

@@ -1,4 +1,4 @@
-/* See http_server.h: what counts for a user, or for a class of addresses. */
+/* See http_server.h: the counts of a user, or of a class of addresses. */
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

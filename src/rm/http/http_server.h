@@ -1,5 +1,5 @@
 /*
- * The parts of a server (http.h): its connections and exchanges, and what all servers count for
+ * The parts of a server (http.h): its connections and exchanges, and the counts of all servers for
  * each user and class of addresses.  For the files of this folder.
  */
 

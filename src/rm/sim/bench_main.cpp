@@ -1,15 +1,15 @@
 /*
- * How fast the core decides on a large machine under full load (`make bench`), against the bars
- * that it is to pass.
+ * The speed of the core's decisions on a large machine under full load (`make bench`), compared
+ * with its targets.
  *
  *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
  *   rm_bench long
  *   rm_bench decisions SEEDS
  *
- * Prints a line for each load; the exit code is 1 if a bar is missed.  `long`: of single events
- * alone that concern very many jobs; without arguments they are measured as well.  `decisions`
- * prints a digest of all actions on small machines instead: two versions that print the same decide
- * the same.
+ * Prints a line for each load; the exit code is 1 if a target is missed.  `long` measures only
+ * single events that concern very many jobs; a run without arguments measures them as well.
+ * `decisions` prints a digest of all actions on small machines instead: two versions that print the
+ * same decide the same.
  */
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* See simulated_cluster.h: what people do, and accidents. */
+/* See simulated_cluster.h: actions of users, and accidents. */
 
 #include "sim/simulated_step.h"
 

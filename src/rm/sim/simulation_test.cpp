@@ -1,6 +1,6 @@
 /*
- * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS is how many,
- * ELASTIC_SIMULATION_FIRST which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
+ * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS is their number,
+ * ELASTIC_SIMULATION_FIRST the first one, ELASTIC_SIMULATION_TRACE=1 prints all events.
  */
 
 #include <gtest/gtest.h>

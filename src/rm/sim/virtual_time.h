@@ -1,7 +1,7 @@
 /*
- * Time that passes only when nothing is left to be done at its present: happenings in the order of
- * their times, and of their making where those are equal; and the chance of a simulation.  The same
- * seed, the same order.
+ * Virtual time and random numbers of a simulation.  Time advances only when no event of the present
+ * time is left.  Events run in the order of their times; events of equal times run in the order of
+ * their creation.  The same seed gives the same order.
  */
 
 #ifndef ELASTIC_RM_SIM_VIRTUAL_TIME_H_INCLUDED

@@ -8,7 +8,7 @@
  * files of one process, and becomes the program.  With --multi-prog the content of the file of
  * programs follows instead, after `--multi-prog`: files need not be there on other nodes.
  *
- * Of scontrol there is `show hostnames`, which scripts use to read lists of nodes.
+ * scontrol has only `show hostnames`, which scripts use to read lists of nodes.
  */
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Confinement, in a folder that plays the control groups: the kernel's part is not tested here. */
+/* Confinement, in a folder in place of the control groups: the kernel's part is not tested here. */
 
 #include "step/confinement.h"
 

@@ -1,5 +1,5 @@
-/* Control groups of the kernel: tests that need what is not here are skipped, and name what they
- * miss. */
+/* Control groups of the kernel: tests whose requirements are missing on this machine are skipped,
+ * and name them. */
 
 #include "step/control_group.h"
 

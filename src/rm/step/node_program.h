@@ -1,7 +1,7 @@
 /*
  * One run of an administrator's program, a prolog or an epilog, on one node.  An elastic-stepd
- * supervises it, as it does a step: so it runs outside of elasticd's sandbox, goes on while
- * elasticd is away, and leaves no process on this machine.
+ * supervises it, as it does a step: so it runs outside of elasticd's sandbox, continues while
+ * elasticd does not run, and leaves no process on this machine.
  *
  * A shell gets a script on its standard input: /bin/sh here, or one that ssh starts on the node.
  * The script sets the variables and ends the program at its limit (timeout of coreutils), so that

@@ -1,6 +1,6 @@
 /*
  * Descriptors that go from one process to another over a connected Unix stream socket, beside
- * bytes.  Nothing waits.
+ * bytes.  No function blocks.
  */
 
 #ifndef ELASTIC_RM_PASS_DESCRIPTOR_H_INCLUDED

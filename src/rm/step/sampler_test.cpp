@@ -1,5 +1,5 @@
-/* Sampler: which steps are queried how often, and what the core gets.  Time is the tests': nothing
- * waits. */
+/* Sampler: the steps that are queried, how often, and the data that the core gets.  The tests
+ * control the time, so nothing waits. */
 
 #include "step/sampler.h"
 

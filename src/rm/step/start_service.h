@@ -1,12 +1,12 @@
 /*
- * How elasticd has the service manager start elastic-stepd, so that each step is a service of its
- * own and inherits nothing of elasticd's: rights, sandbox, control group.
+ * The start of elastic-stepd by the service manager on request of elasticd, so that each step is a
+ * service of its own and inherits nothing of elasticd's: rights, sandbox, control group.
  *
  * The service manager listens on a Unix socket and starts one elastic-stepd for each connection
  * (systemd: Accept=yes; inetd and systemd-socket-activate do the same).  elasticd connects, sends
  * one line with the step's folder, and beside it the listening socket of the step.  Until
- * elastic-stepd has received it the socket is in the connection's queue: who connects to the step
- * waits, and is disconnected if elastic-stepd never comes.
+ * elastic-stepd has received it, the socket is in the connection's queue: a client that connects to
+ * the step waits, and is disconnected if elastic-stepd does not start.
  */
 
 #ifndef ELASTIC_RM_START_SERVICE_H_INCLUDED

@@ -1,4 +1,4 @@
-/* The processes that are killed of a step whose supervisor has ended, and those that are not. */
+/* Processes of a step whose supervisor has ended: those that are killed, and those that are not. */
 
 #include "step/step_processes.h"
 

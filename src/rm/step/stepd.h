@@ -1,6 +1,6 @@
 /*
- * elastic-stepd: the supervisor of one step, a process of its own that does not notice elasticd's
- * death.
+ * elastic-stepd: the supervisor of one step, a separate process that continues after the end of
+ * elasticd.
  *
  * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the
  * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all that
@@ -11,8 +11,8 @@
  * Suspended, all processes of the step are stopped (stepd_suspend.cpp).
  *
  * It enforces without elasticd: the time limit, and SIGKILL some time after the signal that
- * elasticd has ordered.  It waits for nothing: the program's start, which opens files of the user,
- * and whatever else touches a user's path is done by children.
+ * elasticd has ordered.  It never blocks: children start the program, which opens files of the
+ * user, and do all other operations on a user's path.
  *
  * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One
  * thread, one loop.

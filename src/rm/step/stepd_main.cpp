@@ -1,5 +1,5 @@
 /*
- * elastic-stepd: supervises one step of a job (stepd.h).  It is of no use by hand.
+ * elastic-stepd: supervises one step of a job (stepd.h).  Users do not start it.
  *
  *   elastic-stepd FOLDER       elasticd starts it; descriptor 3 listens in the step's folder
  *   elastic-stepd --service    a service manager starts it; descriptor 3 is elasticd's connection

@@ -1,6 +1,6 @@
 /*
- * The rows that follow from an event that the core has handled: history, ended jobs, which launch
- * is whose.  They are written with a later commit; a restart derives them again.  Pure.
+ * The rows that follow from an event that the core has handled: history, ended jobs, the jobs of
+ * launches.  They are written with a later commit; a restart derives them again.  Pure.
  */
 
 #ifndef ELASTIC_RM_STORE_DERIVE_H_INCLUDED

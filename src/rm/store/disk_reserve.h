@@ -1,6 +1,6 @@
 /*
- * Space on the store's disk for a time when there is none: a file that takes it until then.  Ends
- * of jobs and decisions can be stored with it, while nothing new is accepted.
+ * A reserve of space on the store's disk: a file that is deleted when the disk is full.  Then ends
+ * of jobs and decisions can still be stored, while no new job is accepted.
  *
  * Owner of the file `reserve` in the store's folder.  One thread.
  */

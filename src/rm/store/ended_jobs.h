@@ -1,6 +1,6 @@
 /*
- * The ended jobs of a store, for who only wants to know what has run: the folder is neither made,
- * locked nor changed, and an elasticd may be using it.
+ * The ended jobs of a store, for reading only: the folder is neither made, locked nor changed, and
+ * an elasticd may use it at the same time.
  */
 
 #ifndef ELASTIC_RM_STORE_ENDED_JOBS_H_INCLUDED

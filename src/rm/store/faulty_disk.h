@@ -1,8 +1,8 @@
 /*
  * For tests: a disk that fails under SQLite (a VFS over the ordinary one, the default while it
- * lives).  Read and write operations of the database and its log are counted; from the one that is
- * chosen on they fail, are cut short or bring wrong bytes.  power_cut() leaves the files as they
- * were at their last synchronisation.
+ * lives).  Read and write operations of the database and its log are counted; from a chosen one on,
+ * they fail, are cut short or return wrong bytes.  power_cut() leaves the files as they were at
+ * their last synchronisation.
  */
 
 #ifndef ELASTIC_RM_FAULTY_DISK_H_INCLUDED

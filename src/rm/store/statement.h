@@ -1,6 +1,6 @@
 /*
  * Statements of SQLite.  Statement is a prepared one in use: bound in order, reset at the end; it
- * belongs to whoever prepared it.  One thread.
+ * belongs to the object that prepared it.  One thread.
  */
 
 #ifndef ELASTIC_RM_STORE_STATEMENT_H_INCLUDED

@@ -1,4 +1,4 @@
-/* See store.h: reading events, and what is done about one that ends the process. */
+/* See store.h: reading events, and the replacement of an event that ends the process. */
 
 #include <sqlite3.h>
 

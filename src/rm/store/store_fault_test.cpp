@@ -1,5 +1,5 @@
-/* The store on disks that fail: what is acknowledged is there afterwards, and nobody gets a part
- * for the whole. */
+/* The store on disks that fail: acknowledged data are stored, and no reader gets a part of the data
+ * as all of it. */
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

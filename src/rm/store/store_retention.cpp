@@ -1,4 +1,4 @@
-/* See store.h: what is deleted, of users and of the past, and the size of the file. */
+/* See store.h: deletion of old data and of users' data, and the size of the file. */
 
 #include <sqlite3.h>
 

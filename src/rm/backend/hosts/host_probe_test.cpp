@@ -1,4 +1,4 @@
-/* The output of the script on this machine, and how answers of good and bad hosts are read. */
+/* The output of the script on this machine, and the meaning of answers of good and bad hosts. */
 
 #include "backend/hosts/host_probe.h"
 

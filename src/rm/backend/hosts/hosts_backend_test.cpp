@@ -1,5 +1,5 @@
-/* The back end hosts with a core and a scripted ssh: results of good, bad, slow and failed hosts
- * make of the nodes. */
+/* The back end hosts with a core and a scripted ssh: the states of nodes on good, bad, slow and
+ * failed hosts. */
 
 #include "backend/hosts/hosts_backend.h"
 

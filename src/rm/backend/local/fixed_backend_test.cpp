@@ -1,4 +1,4 @@
-/* The fixed back end with a core: what a change of the configuration makes of its nodes. */
+/* The fixed back end with a core: its nodes after a change of the configuration. */
 
 #include "backend/local/fixed_backend.h"
 

@@ -1,4 +1,4 @@
-/* See slurm_backend.h: how Slurm is, looking, answers. */
+/* See slurm_backend.h: the configuration of Slurm, polls, answers to the core. */
 
 #include "backend/slurm/slurm_backend.h"
 

@@ -9,9 +9,9 @@
  *   answers     NodesAcquired; NodesReleased when a later poll shows it; NodesRefused with the
  *               message of Slurm; NodesLost for Slurm jobs that others have ended
  *
- * No state is stored that a poll would not show: the comment of a Slurm job names its owner
- * (SlurmTag, with the number of this elasticd, stored in STATE/slurm_id).  So a restart needs
- * nothing else, a missing answer does no harm, and nodes that belong to no job are released.
+ * A poll finds all state again: the comment of a Slurm job names its owner (SlurmTag, with the
+ * number of this elasticd, stored in STATE/slurm_id).  So a restart needs nothing else, a missing
+ * answer does no harm, and nodes that belong to no job are released.
  *
  * While Slurm does not answer, no decision is made: running jobs continue, and orders wait.
  *

@@ -1,6 +1,6 @@
 /*
- * The commands that elasticd gives to Slurm, and what their ends mean.  All that depends on a
- * version of Slurm is here and in slurm_text.  Pure.
+ * The commands that elasticd gives to Slurm, and the meaning of their results.  All that depends on
+ * a version of Slurm is here and in slurm_text.  Pure.
  */
 
 #ifndef ELASTIC_RM_SLURM_COMMAND_H_INCLUDED

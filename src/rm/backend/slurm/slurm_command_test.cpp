@@ -1,4 +1,4 @@
-/* The commands to Slurm and the meaning of its answers; how processes get to their nodes. */
+/* The commands to Slurm and the meaning of its answers; the start of processes on their nodes. */
 
 #include "backend/slurm/slurm_command.h"
 

@@ -3,7 +3,8 @@
  * it as its launcher's program; it becomes srun with the number of the Slurm job that has the
  * node.
  *
- * After a restart of elasticd the file may appear a little later than mpiexec needs it: it waits.
+ * After a restart of elasticd the file may appear a little later than mpiexec needs it:
+ * elastic-srun waits for it.
  */
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* See slurm_backend.h: what is done about the Slurm jobs of each of our jobs. */
+/* See slurm_backend.h: orders for the Slurm jobs of each own job. */
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Slurm's texts from anybody: no crash, nothing out of bounds, what is read can be written and read
- * again. */
+/* Fuzzes texts of Slurm: no crash, no access out of bounds, and parsed data are equal after writing
+ * and parsing again. */
 
 #include <cstdlib>
 

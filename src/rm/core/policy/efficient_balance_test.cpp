@@ -1,4 +1,4 @@
-/* Policy `efficient`: those whose ends the first waiting job waits for end together
+/* Policy `efficient`: the jobs whose ends the first waiting job waits for end together
  * (SPEC-performance Q6c, T4). */
 
 #include "core/policy/policy_efficient_fixture.h"

@@ -1,5 +1,5 @@
-/* Loans of reserved cores under `efficient` (SPEC-performance Q8): who gets them, and that they
- * come back in time. */
+/* Loans of reserved cores under `efficient` (SPEC-performance Q8): their borrowers, and their
+ * return in time. */
 
 #include "core/policy/fill_loans.h"
 

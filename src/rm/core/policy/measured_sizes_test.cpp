@@ -1,4 +1,5 @@
-/* Policy `measured`: sizes and exchanges that follow from numbers alone, those of a record, too. */
+/* Policy `measured`: sizes and exchanges that follow from given numbers alone, also from those of a
+ * record. */
 
 #include "core/policy/measured_exchange.h"
 #include "core/policy/policy_measured_fixture.h"

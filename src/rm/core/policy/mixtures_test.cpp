@@ -4,8 +4,8 @@
  *
  * A mixture: 2 to 8 programs on 8 to 64 cores.  The speed-up of each is linear or Amdahl's up to
  * some size between 1 and 32, and constant beyond.  A round of one process takes 10 ms to 5 s, and
- * is wrong by up to 20 %.  A third of the programs spend 2 % of their time in MPI at each size,
- * the others what they lose to a linear speed-up.
+ * is wrong by up to 20 %.  A third of the programs spend 2 % of their time in MPI at each size, the
+ * others spend in MPI the time that they lose against a linear speed-up.
  */
 
 #include <cmath>

@@ -2,8 +2,8 @@
  * Policies: which jobs start, grow and shrink.  A policy is a function of the state alone: the
  * same state gives the same decisions.  The core calls it until it decides nothing more.
  *
- *   fcfs   in queue order; the first job that does not fit blocks the others, and those alone that
- *          could have nodes of its partition
+ *   fcfs   in queue order; the first job that does not fit blocks the later ones, but only those
+ *          that could use nodes of its partition
  *   easy   as fcfs, with EASY backfilling: other jobs start if they do not delay the first one
  *   fill   as easy, with the sizes that jobs leave open: starts small, shrinks malleable jobs for
  *          waiting ones, and grows them into cores that no job can use

@@ -1,5 +1,5 @@
-/* Policy `efficient`: halves by MPI time, doubles below the threshold, who runs longest first;
- * the sizes of the dissertation's figures (SPEC-performance G, 14.7). */
+/* Policy `efficient`: halves sizes by MPI time, doubles them below the threshold, the longest
+ * running job first; the sizes of the dissertation's figures (SPEC-performance G, 14.7). */
 
 #include <cmath>
 

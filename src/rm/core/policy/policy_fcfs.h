@@ -1,4 +1,4 @@
-/* First come, first served: a job that does not fit blocks those behind it in its partition. */
+/* First come, first served: a job that does not fit blocks the later ones in its partition. */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FCFS_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_FCFS_H_INCLUDED

@@ -1,4 +1,4 @@
-/* Policy `measured`: what jobs get by their measurements; that noise changes nothing. */
+/* Policy `measured`: the cores of jobs follow from their measurements; noise changes nothing. */
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-/* Policy `fill` on whole nodes, and others who want them. */
+/* Policy `fill` on whole nodes, and other jobs that need them. */
 
 #include "core/policy/policy_fixture.h"
 

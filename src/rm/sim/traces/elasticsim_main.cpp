@@ -1,6 +1,6 @@
 /*
  * elasticsim: replays a job trace (SWF), or the jobs of an elasticd, with elasticd's own core, on a
- * simulated machine, and says how it went.  `elasticsim --help` lists the options,
+ * simulated machine, and reports the results.  `elasticsim --help` lists the options,
  * doc/admin/simulation.md explains them.
  *
  * Exit codes: 0 done; 1 the trace cannot be read, a file cannot be written, or it was interrupted;

@@ -1,4 +1,4 @@
-/* How machines are written. */
+/* The notation of machines. */
 
 #include "sim/traces/machine.h"
 

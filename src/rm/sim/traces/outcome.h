@@ -1,5 +1,5 @@
 /*
- * How a replayed workload went: for each job, and summed.
+ * The results of a replayed workload: for each job, and in total.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_OUTCOME_H_INCLUDED

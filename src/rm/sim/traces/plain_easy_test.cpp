@@ -1,9 +1,9 @@
 /*
- * EASY backfilling once more, written plainly: one pool of processors and no records.  On a machine
- * of single-processor nodes the core starts every job when this does.  No job is ended by its
- * limit.
+ * EASY backfilling a second time, in a simple form: one pool of processors and no records.  On a
+ * machine of single-processor nodes the core starts every job at the same time as this.  No job is
+ * ended by its limit.
  *
- * ELASTIC_TRACE names a trace (SWF) that is replayed as well, on as many such nodes as it says.
+ * ELASTIC_TRACE names a trace (SWF) that is replayed as well, on as many such nodes as it states.
  */
 
 #include <gtest/gtest.h>

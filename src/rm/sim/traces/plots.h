@@ -1,6 +1,6 @@
 /*
- * One page that shows how replays went, as SVG: queue length, utilisation and sizes over time, a
- * line for each policy; and below how the policies compare, over all draws.
+ * One page with plots of replays, as SVG: queue length, utilisation and sizes over time, a line for
+ * each policy; below, a comparison of the policies over all draws.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_PLOTS_H_INCLUDED

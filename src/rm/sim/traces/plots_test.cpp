@@ -1,4 +1,4 @@
-/* The page with plots: what is on it, and that any program for SVG can read it. */
+/* The page with plots: its content, and that it is well-formed SVG. */
 
 #include "sim/traces/plots.h"
 

@@ -1,6 +1,6 @@
 /*
- * A reservation is never moved later by a decision (SPEC-performance Q7): whoever has been first in
- * the queue starts by the earliest time that it could be promised meanwhile, as long as no job
+ * A reservation is never moved later by a decision (SPEC-performance Q7): a job that has been first
+ * in the queue starts not later than the earliest time that was reserved for it, as long as no job
  * outlives its limit and nothing fails.
  */
 

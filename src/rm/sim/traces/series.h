@@ -1,6 +1,6 @@
 /*
- * How a replayed workload went over time: means over equal intervals, from the first submission to
- * the last end.
+ * A replayed workload over time: means over equal intervals, from the first submission to the last
+ * end.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_SERIES_H_INCLUDED

@@ -1,4 +1,5 @@
-/* Jobs of an elasticd as a workload: what they asked for, when, and how much work they were. */
+/* Jobs of an elasticd as a workload: their requests, their submission times, and their amounts of
+ * work. */
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

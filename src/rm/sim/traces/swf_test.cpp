@@ -1,4 +1,4 @@
-/* Reading traces: what counts as a job, and what is said of lines that are none. */
+/* Reading traces: lines that count as jobs, and messages about the others. */
 
 #include "sim/traces/swf.h"
 
