@@ -3,9 +3,9 @@
  * communicators are Fortran handles, and arrays of which Fortran owns the memory.
  *
  * An array is a set of its own (MPIX_Adapt_data) with one array, whose elements are the slices of
- * the Fortran array along its last dimension.  A joining process learns extents and lower bounds of
- * the others from those that have it allocated.  Ghost slices lie before and after the part; they
- * are there afterwards, with any value.
+ * the Fortran array along its last dimension.  A joining process receives extents and lower bounds
+ * from the processes that have the array allocated.  Ghost slices lie before and after the part;
+ * after a move they exist, with undefined values.
  */
 
 #include "data.h"

@@ -1,12 +1,12 @@
 /*
  * Before anything moves all processes of the window compute their schedules and take the memory for
- * the new parts.  Then they exchange the result, and whether they have registered the same: it
- * works for all of them or for none.  SPEC-epop D2, D3, F1.
+ * the new parts.  Then they exchange the results, and whether they have registered the same data:
+ * the call succeeds on all of them or on none.  SPEC-epop D2, D3, F1.
  *
- * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes
- * know (the facts: positions and lengths) these are sent after it, and there is a second one.  The
- * differing part is searched for when it is known that something does: registrations, and what the
- * functions of `user` and `irregular` layouts have returned.
+ * That is one reduction (agreement.h).  The schedule of some arrays needs facts that only some
+ * processes know (positions and lengths): these are sent after it, and a second reduction follows.
+ * If something differs, the differing part is searched for: registrations, and results of the
+ * functions of `user` and `irregular` layouts.
  */
 
 #include "agree_terms.h"

@@ -1,11 +1,11 @@
 /*
  * The first step of every collective function of the library.  One reduction of fixed size carries
- * which function each process is in, the worst error that a process has found in its arguments, and
- * a hash of all that must be the same everywhere.  So each function works on all processes or fails
- * on all, also where processes call different functions.  SPEC-epop D3, F1.
+ * the function that each process has called, the worst error that a process has found in its
+ * arguments, and a hash of all that must be the same everywhere.  So each function works on all
+ * processes or fails on all, also where processes call different functions.  SPEC-epop D3, F1.
  *
- * Errors name processes by their role: old rank 3, joining process 0.  Their memory is of fixed
- * size, so it cannot be missing.
+ * Errors name processes by their role: old rank 3, joining process 0.  Their memory has a fixed
+ * size, so that no allocation can fail.
  *
  * State: none of its own; collective over the processes of the channel.
  */

@@ -1,5 +1,4 @@
-/* Memory of malloc that is shorter than what lies in it by its registration.  Private to
- * adapt_data. */
+/* Detects memory of malloc that is shorter than its registration states.  Private to adapt_data. */
 
 #ifndef ALLOCATED_H_INCLUDED
 #define ALLOCATED_H_INCLUDED

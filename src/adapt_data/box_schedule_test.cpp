@@ -1,4 +1,4 @@
-/* Boxes: even cuts, and who sends which values.  SPEC-epop V1. */
+/* Boxes: even cuts, and the values that each process sends.  SPEC-epop V1. */
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 /*
  * Moving the fields of adapt_boxes.h.  First all processes check boxes and fields, allocate memory
- * and agree on how that went; then each sends its pieces straight from the old arrays to the new
- * ones.  The communicator of all processes has the processes' numbers as ranks.
+ * and exchange the result; then each sends its pieces directly from the old arrays to the new ones.
+ * The communicator of all processes has the processes' numbers as ranks.
  */
 
 #include "adapt_boxes.h"

@@ -1,7 +1,7 @@
 /*
  * Items in cells with gaps (adapt_items.h).  In the window they are copied, without the gaps,
  * column by column, and moved.  In the new world, after the program's function, they are put into
- * the cells that are there then.
+ * the cells that exist then.
  */
 
 #include "adapt_items.h"

@@ -1,12 +1,12 @@
 /*
  * The library's own communicator in a window: of all its processes, the old ones by old rank, then
- * the joining ones, so that ranks in it are the processes' numbers (schedule.h).  Nobody else sends
- * on it.
+ * the joining ones, so that ranks in it are the processes' numbers (schedule.h).  No other code
+ * sends on it.
  *
  * It is made by the first call of a window that needs it, and ends with the commit.  A debt is a
- * start whose wait is pending: commit refuses a window with pending requests and names the
- * communicator that they are on, so a request is pending as long as a wait is outstanding, and the
- * communicator bears its name.  SPEC-epop V8, X1, X2.
+ * start whose wait is pending.  It keeps a request pending on this communicator, which gets the
+ * name of the start: commit refuses a window with pending requests, and its error has the name of
+ * their communicator.  SPEC-epop V8, X1, X2.
  *
  * State: one channel of the process; one thread.
  */

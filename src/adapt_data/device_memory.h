@@ -1,7 +1,7 @@
 /*
- * Memory of a GPU, which the library's own copies cannot reach and an MPI that is not built for it
- * sends as garbage or with a crash.  Known are devices of CUDA, if the program has loaded its
- * driver: nothing is loaded for the question.  Private to adapt_data.
+ * Detects memory of a GPU: the library cannot copy it, and an MPI that is not built for it sends
+ * garbage or crashes.  It detects devices of CUDA if the program has loaded the driver; the test
+ * loads no library.  Private to adapt_data.
  */
 
 #ifndef DEVICE_MEMORY_H_INCLUDED

@@ -1,14 +1,14 @@
 /*
  * The message engine: two lists of messages, those that this process sends and those that it
- * receives, worked off with at most EXCHANGE_MESSAGES under way in each direction.
+ * receives, processed with at most EXCHANGE_MESSAGES in transit in each direction.
  *
  * Both ends have their lists in the same order where it matters: by the distance from sender to
- * receiver around all processes, and by the same number after it.  So the first message that is not
- * through is under way at both its ends, and something always goes on.  A process that waits for
- * one exchange makes progress with all that have begun, for another process may wait for another
- * one first. SPEC-epop V8, V10, X1.
+ * receiver around all processes, and by the same number after it.  So the first unfinished message
+ * is in transit at both its ends, and there is always progress.  A process that waits for one
+ * exchange makes progress with all that have begun, because another process may wait for another
+ * one first.  SPEC-epop V8, V10, X1.
  *
- * State: exchanges that are under way are in a list of the process; one thread.
+ * State: unfinished exchanges are in a list of the process; one thread.
  */
 
 #ifndef EXCHANGE_H_INCLUDED

@@ -1,8 +1,10 @@
 /*
- * Ghosts (adapt_mesh.h): who owns what a process' lists name, and messages of their values.
+ * Ghosts (adapt_mesh.h): the owners of the rows that a process' lists name, and messages of their
+ * values.
  *
  * The owners are found by a directory: process k of p knows the owners of all rows whose number is
- * k modulo p.  Each process sends it the rows that it has, then the numbers that it queries.
+ * k modulo p.  Each process sends the directory the rows that it has, then the numbers that it
+ * queries.
  */
 
 #include "adapt_mesh.h"

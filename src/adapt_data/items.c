@@ -1,6 +1,6 @@
 /*
- * Items with a destination each (adapt_items.h): what leaves is packed by destination, what stays
- * closes the gaps, then messages go straight from sender to receiver.
+ * Items with a destination each (adapt_items.h): leaving items are packed by destination, staying
+ * items close the gaps, then messages go directly from sender to receiver.
  */
 
 #include "adapt_items.h"

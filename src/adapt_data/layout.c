@@ -1,4 +1,4 @@
-/* The layouts of adapt_layout.h, and questions about them. */
+/* The layouts of adapt_layout.h, and queries about them. */
 
 #include "distribution.h"
 

@@ -1,4 +1,4 @@
-/* Layouts: who owns which element (SPEC-epop D1, D5). */
+/* Layouts: the owners of elements (SPEC-epop D1, D5). */
 
 #include "schedule_fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * The common part of boxes and items that are under way: an exchange over the window's channel, and
- * what is to be done when it is through.  SPEC-epop X1, X2.
+ * The common part of boxes and items in transit: an exchange over the window's channel, and the
+ * work after its completion.  SPEC-epop X1, X2.
  */
 
 #ifndef MOTION_H_INCLUDED

@@ -1,5 +1,5 @@
 /*
- * The order of positions in the coming world, so that the least moves.  SPEC-epop V4, V6.
+ * The order of positions in the next world for which the fewest elements move.  SPEC-epop V4, V6.
  */
 
 #include "distribution.h"

@@ -1,5 +1,5 @@
 /*
- * The clock of what is measured: CLOCK_MONOTONIC, or the processor's counter where the kernel keeps
+ * The clock of measurements: CLOCK_MONOTONIC, or the processor's counter where the kernel keeps
  * time by that, which takes half as long and does not wait for the instructions before it.
  */
 

@@ -1,8 +1,7 @@
 /*
- * Where what is measured is put for others: this process' slot and graph on the board
- * (pmi_adapt_measured.h), and performance variables.  Used by the two that measure, adapt_measure.c
- * and adapt_phases.c, of which one is active.  By the measured thread alone.  SPEC-performance B,
- * V8.
+ * Exports measurements to this process' slot and graph on the board (pmi_adapt_measured.h), and to
+ * performance variables.  Used by adapt_measure.c and adapt_phases.c, of which one is active.
+ * Called by the measured thread alone.  SPEC-performance B, V8.
  */
 
 #ifndef ADAPT_EXPORT_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * Initialisation of adaptive and of rigid programs, and what MPI_Finalize has to know.
- * SPEC I1-I3, E1.
+ * Initialisation of adaptive and of rigid programs, and the data that MPI_Finalize needs. SPEC
+ * I1-I3, E1.
  */
 
 #include "adapt.h"

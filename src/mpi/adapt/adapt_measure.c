@@ -1,15 +1,15 @@
 /*
- * Measures the loops of an adaptive program: what they take, and which part of that is MPI's.
+ * Measures the loops of an adaptive program: their time, and MPI's part of it.
  *
  * Sites are the addresses that MPI functions return to (adapt_site.c).  perf_measure.c knows
- * nothing else of the program; here are the clock, the threads and the board.  Measured is the
- * thread that probes, from its first probe on; nested calls (of callbacks, of ROMIO) are part of
+ * nothing else of the program; here are the clock, the threads and the board.  The thread that
+ * probes is measured, from its first probe on; nested calls (of callbacks, of ROMIO) are part of
  * the outermost one.  Data of the elastic loop, the one that probes, are in this process' slot of
  * the board, and in performance variables; the whole graph is written beside the slot once in an
  * interval.  SPEC-performance S, D13, D14, V4-V8, B.
  *
- * A program that reports its own position (SPEC-epop M) is measured by adapt_phases.c, and nothing
- * is done here but telling it of calls and probes.
+ * A program that reports its own position (SPEC-epop M) is measured by adapt_phases.c, and this
+ * file only reports calls and probes to it.
  *
  * MPIR_Measure_on is the only word that the calls of rigid programs test.  The rest is owned by the
  * measured thread.

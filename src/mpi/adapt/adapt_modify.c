@@ -2,11 +2,11 @@
  * MPIX_Comm_modify: an adaptation that the program itself requests, in rigid programs too
  * (DM1-DM6).
  *
- * The call is the agreement: first all learn from each other whether all can; then rank 0 requests
- * the size (adapt_size_request.c), and all sleep on their boards until all agree on the plan,
- * without a probe number; then each goes through begin and commit.  Rank 0 knows of a failure, and
- * notifies the others.  Created processes do the same inside MPI_Init, as far as they take part in
- * it.  doc/developer/decisions/comm-modify.md.
+ * The call is the agreement.  First the processes exchange whether each of them can adapt.  Then
+ * rank 0 requests the size (adapt_size_request.c), and all sleep on their boards until all agree on
+ * the plan, without a probe number.  Then each executes begin and commit.  Rank 0 detects a
+ * failure, and notifies the others.  Created processes execute their part inside MPI_Init.
+ * doc/developer/decisions/comm-modify.md.
  *
  * No state but MPIR_Adapt's; inside the library's critical section.
  */

@@ -1,4 +1,4 @@
-/* Operations that are still pending when commit is called.  No state.  SPEC C6. */
+/* Detects operations that are still pending when commit is called.  No state.  SPEC C6. */
 
 #include "adapt_handles.h"
 

@@ -2,12 +2,12 @@
  * The plan of an adaptation, read where the proxy has put it: mapped from the board's file, and
  * checked once.
  *
- * Why it does not change meanwhile: this process' slot names its serial number, and as long as it
- * does the proxy puts no other plan there, also when this one is withdrawn or over (pmi_adapt.h).
- * The file is sealed against shrinking, so that what is mapped stays mapped.  The proxy and the
- * other processes of the board could write there in spite of that.  They are programs of the same
- * user and job, and are trusted, as they could change this process' memory anyway.  The check is
- * against a plan that is wrong or not for this process.
+ * The plan does not change meanwhile: this process' slot has its serial number.  As long as it has,
+ * the proxy writes no other plan there, even if this one is withdrawn or over (pmi_adapt.h).  The
+ * file is sealed against shrinking, so that what is mapped stays mapped.  The proxy and the other
+ * processes of the board could still write there.  They are programs of the same user and job, and
+ * are trusted, as they could change this process' memory anyway.  The check detects a plan that is
+ * wrong or is not for this process.
  *
  * Inside the library's critical section.  SPEC P7, W1.
  */

@@ -4,9 +4,9 @@
  * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
  * the program or its peers could notice.
  *
- * Nothing depends on it having been done: a process that has not probed in time does in begin what
- * is missing.  Where it fails the proxy is notified, and the adaptation is withdrawn.  The next
- * probe drops a withdrawn plan: it finds another serial number on the board, or none.
+ * These parts are optional: a process that has not probed in time executes the missing ones in
+ * begin.  If one fails, the proxy is notified, and the adaptation is withdrawn.  The next probe
+ * drops a withdrawn plan: it finds another serial number on the board, or none.
  *
  * Inside the library's critical section.  SPEC P1, P5, P7, C9.
  */

@@ -3,7 +3,7 @@
  * bound to an object, read-only and always counting; times are in seconds.  doc/user/variables.md
  * lists them.
  *
- * Standstill is what the library takes of a surviving process: the time in the probe that returns
+ * Standstill is the time that the library takes from a staying process: in the probe that returns
  * TRUE, in begin and in commit.  The application's time in between does not count.
  */
 

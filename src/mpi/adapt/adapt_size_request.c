@@ -1,8 +1,8 @@
 /*
  * MPIX_Adapt_request: size requests of this process.  The request is checked here and sent to the
- * proxy in one line; whoever manages resources grants or refuses it, and its end appears on
- * the board (pmi_adapt_request.h).  All calls are local.  One request of a process is open at a
- * time: the next one replaces it.
+ * proxy in one line; the resource manager, or mpiexec without one, grants or refuses it, and its
+ * end appears on the board (pmi_adapt_request.h).  All calls are local.  One request of a process
+ * is open at a time: the next one replaces it.
  *
  * State: the last PMI_ADAPT_REQUESTS size requests, by number; owned as MPIR_Adapt is.  Each has
  * exactly one end; it is the board's, except for a request that could not be sent, which is refused

@@ -1,7 +1,7 @@
 /*
  * MPIX_Adapt_sizes: which sizes the program can use.  The rule is checked here, in the process that
  * gives it, and goes to mpiexec, which refuses other sizes and notifies elasticd; nothing is
- * stored.  Rank 0 of the world speaks for all.
+ * stored.  Rank 0 of the world sends it for all processes.
  */
 
 #include "adapt.h"

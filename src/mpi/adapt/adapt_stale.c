@@ -1,9 +1,9 @@
 /*
- * See adapt_handles.h.  A stale object has given everything back except its slot.  Its reference
- * count is -epoch, which the tests of validity, made anyway in each MPI call, already refuse; only
- * their failing branch requests here a message.  A slot is reused when the application frees the
- * handle, or when so many have ended that the oldest must go (STALE_*_MAX): memory stays bounded if
- * handles are never freed.
+ * See adapt_handles.h.  A stale object has released everything except its slot.  Its reference
+ * count is -epoch, which the existing validity tests of each MPI call already refuse; only their
+ * failing branch calls this file, for a message.  A slot is reused when the application frees the
+ * handle, or when it is the oldest of more than STALE_*_MAX: memory stays bounded if handles are
+ * never freed.
  */
 
 #include "adapt_handles.h"

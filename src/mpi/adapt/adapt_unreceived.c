@@ -1,10 +1,10 @@
 /*
  * Messages that nobody had received when the window closed.  They cannot be received any more,
- * which is hardly wanted by the program: the device discards them, and mpiexec reports them.
+ * which a program hardly intends: the device discards them, and mpiexec reports them.
  *
  * All processes have entered commit and no send is incomplete (MPIR_Adapt_check_pending).  A
- * message that is still on its way over the network is not counted; that it never reaches a later
- * world is the device's care.
+ * message that is still on its way over the network is not counted; the device ensures that it
+ * never reaches a later world.
  */
 
 #include "adapt.h"

@@ -2,8 +2,8 @@
  * Detection of the loops that a program is in, from the sequence of call sites of MPI.
  *
  * A graph of one process: nodes are the call sites (sites), in the order of their first visits,
- * edges what has followed what.  A loop is known by its head, the node in which it was noticed that
- * the program goes round.  Detection is incremental: a step along a known edge changes nothing and
+ * edges connect consecutive calls.  A loop is identified by its head, the node at which the
+ * repetition was detected.  Detection is incremental: a step along a known edge changes nothing and
  * costs the same at any size; any other step is one of the events below, costs time in proportion
  * to the nodes, and changes `structure`.  After Compres 2017, section 10.1, whose listings are
  * tests of perf_graph_test.cpp; SPEC-performance D1-D12.

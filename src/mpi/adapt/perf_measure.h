@@ -4,9 +4,9 @@
  *
  * An iteration lies between two visits of a loop's head of which the second comes from inside the
  * loop; an arrival from outside only starts one.  loop_ns is the sum over closed iterations, and
- * mpi_ns what calls took in these same iterations; both include the loops inside.  (Of mpi_ns
- * without them the sum over a loop and those inside would be more than was measured of the loop:
- * inner loops are known earlier, and close iterations in outer ones that never close.)
+ * mpi_ns what calls took in these same iterations; both include the loops inside.  (Without them,
+ * the sum of mpi_ns over a loop and its inner loops would exceed the measured value of the loop:
+ * inner loops are detected earlier, and close iterations within outer ones that never close.)
  *
  * Sampling: the loop that contains MPI_Probe_adapt, the elastic loop, has the probe as its head.
  * At each probe it is decided whether the coming iteration is measured: while loops are being

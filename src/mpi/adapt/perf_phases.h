@@ -1,6 +1,6 @@
 /*
- * The durations of loops in a program that reports its own position (mpi_epop.h), and which part of
- * that is MPI's.
+ * The durations of loops in a program that reports its own position (mpi_epop.h), and MPI's part of
+ * them.
  *
  * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is
  * made in.  An iteration lasts from its mark to the next one, of whatever loop; one in which the

@@ -1,7 +1,7 @@
 /*
- * The ties of this process to the job that it was started in: the adapt board (pmi_adapt.h), which
- * it shares with the proxy, and the lines to that.  Adaptations, sessions and process
- * requests all use it; it knows none of them.
+ * The connections of this process to the job that it was started in: the adapt board (pmi_adapt.h),
+ * which it shares with the proxy, and the messages to the proxy.  Adaptations, sessions and process
+ * requests use this file; it depends on none of them.
  *
  * Owned by whichever thread holds the library's critical section.
  */

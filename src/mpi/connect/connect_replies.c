@@ -1,7 +1,7 @@
 /*
- * Waiting for answers of the proxy (pmi_adapt_set.h), also in programs that do not adapt:
- * these give back the board but for what has the count of answers, which stays mapped from the
- * first question on.
+ * Waiting for answers of the proxy (pmi_adapt_set.h), also in programs that do not adapt: these
+ * unmap the board except for the part with the count of answers, which stays mapped from the first
+ * query on.
  */
 
 #include "connect_board.h"

@@ -1,5 +1,5 @@
 /*
- * The members of a datatype's constructor: what its type signature consists of.
+ * The members of a datatype's constructor, which are the parts of its type signature.
  */
 
 #ifndef TYPE_MEMBERS_H_INCLUDED

@@ -2,8 +2,8 @@
  * From a connection between two ranks 0 to an intercommunicator.  DN2, DN4.
  *
  * The sides exchange their context ids and addresses on the connection; each makes its half, and
- * notifies the other one when all its processes have.  A side that has ended is the end of the
- * connection, so nobody waits for it.
+ * notifies the other one when all its processes have.  The end of a side ends the connection, so
+ * that no process waits for it.
  */
 
 #include "dynproc_lines.h"

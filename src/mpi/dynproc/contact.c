@@ -2,7 +2,7 @@
  * Contact requests, and MPIX_Client_connect. DN2, DN3, DN5.
  *
  * Rank 0 connects and sends its hello at once; then it waits, for the server's verdict. If the
- * connection ends before, or nobody listens, it tries again, until the time is over.
+ * connection ends before, or no process listens, it tries again, until the time is over.
  */
 
 #include "dynproc_events.h"

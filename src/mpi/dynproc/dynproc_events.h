@@ -1,7 +1,7 @@
 /*
  * How rank 0 notifies the other processes of a communicator of the states of requests that they
  * have made together: in small messages along a binary tree, under a tag that all have counted
- * equally.  Nobody waits.  DN3.
+ * equally.  No process waits.  DN3.
  */
 
 #ifndef EVENTS_H_INCLUDED

@@ -5,8 +5,8 @@
  * A process that ends breaks its lines, in any state, whatever the processes at their other ends
  * do.  The sizes of the sides alone decide which processes have a line with each other: of the side
  * that has more, rank k with the other side's rank k and, round that, k + 1.  So each process has
- * one, no process has more than its share, and a process that breaks its own when one of them
- * breaks notifies all processes of both sides in the end.
+ * at least one line, and lines are distributed evenly.  A process breaks all its lines when one of
+ * them breaks: in the end all processes of both sides are notified.
  *
  * The side of the server listens, or that of the parents: each process has a port for all its
  * connections.  Its business card, the addresses, a secret and the number of the connection, comes

@@ -8,7 +8,7 @@
  *   both    READY    all processes of the side have the addresses of the other one's
  *
  * Each is sealed with the endpoint's secret, SIDE and READY also with both numbers.  A connection
- * that ends, or on which something else is sent, is broken.  Nothing here waits.  All numbers are
+ * that ends, or on which something else is sent, is broken.  No function blocks.  All numbers are
  * big-endian.
  */
 

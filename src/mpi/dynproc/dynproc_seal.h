@@ -1,6 +1,6 @@
 /*
- * Seals: 16 bytes that only who knows the secret can make of a message, SipHash-2-4 with 128 bits.
- * No state.
+ * Seals (MACs): 16 bytes that only a process with the secret can compute from a message,
+ * SipHash-2-4 with 128 bits. No state.
  */
 
 #ifndef SEAL_H_INCLUDED

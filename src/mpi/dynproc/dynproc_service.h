@@ -1,11 +1,11 @@
 /*
- * A name that this process listens for, and the clients that have come and wait there. DN2, DN6,
- * DN7.
+ * A name that this process listens for, and the clients that have connected and wait there. DN2,
+ * DN6, DN7.
  *
- * A client has 2 seconds to send a hello; at most 64 at a time are served, and when there are more
- * the one that has sent nothing for the longest time is closed (a client comes again). At most 256
- * clients wait here, first come first served; further ones wait in the system's queue. So memory is
- * bounded whoever comes, and nobody is waited for.
+ * A client has 2 seconds to send a hello; at most 64 at a time are served, and when there are more,
+ * the connection that has been silent for the longest time is closed (its client connects again).
+ * At most 256 clients wait here, first come first served; further ones wait in the system's queue.
+ * So memory is bounded for any number of clients, and no function blocks.
  */
 
 #ifndef SERVICE_H_INCLUDED

@@ -1,9 +1,8 @@
 /*
  * libFuzzer: the other end of a connection between a client and a server (link.c) sends arbitrary
- * bytes, in pieces.  The first byte selects which end is tested, whether seals hold, as those of
- * somebody do who knows the secret, and whether messages begin with the right word; then each step
- * is a number of bytes and as many of the input.  Messages that are accepted stay within their
- * bounds.
+ * bytes, in pieces.  The first byte selects which end is tested, whether seals are valid, as those
+ * of a peer with the secret, and whether messages begin with the right word; then each step is a
+ * number of bytes and as many of the input.  Messages that are accepted stay within their bounds.
  */
 
 #include <sys/socket.h>

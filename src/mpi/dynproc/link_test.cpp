@@ -1,4 +1,4 @@
-/* The messages of a connection between a client and a server (link.c), whose other end reads
+/* The messages of a connection between a client and a server (link.c), if the other end reads
  * late. */
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /*
  * The user's private directory of this host, where the names of servers are sockets
- * (dynproc_names.h): its path, its lock, and the removal of what processes have left that were
- * killed.  No state.
+ * (dynproc_names.h): its path, its lock, and the removal of files of killed processes.  No state.
  */
 
 #include "dynproc_names.h"

@@ -1,10 +1,10 @@
 /*
- * See dynproc_names.h: names of servers in jobs of elasticd.  They go the way of MPI_Publish_name,
- * by the process manager, which queries elasticd; so they lead from each job of the user to each
- * other, on whatever host.  DN1.
+ * See dynproc_names.h: names of servers in jobs of elasticd.  They use the path of
+ * MPI_Publish_name: the process manager, which queries elasticd.  So each job of the user finds the
+ * names of the others, on any host.  DN1.
  *
  * The registered value is the server's address and a secret of its own, which only jobs of the same
- * user receive.  A name that is reserved leads to the number of its job.  No state.
+ * user receive.  The value of a reserved name is the number of its job.  No state.
  */
 
 #include "dynproc_names.h"

@@ -1,4 +1,5 @@
-/* See dynproc_names.h: names as programs give them, and where a server of a name is.  No state. */
+/* See dynproc_names.h: names as programs give them, and the address of the server of a name.  No
+ * state. */
 
 #include "dynproc_names.h"
 #include "dynproc.h"

@@ -1,11 +1,11 @@
 /*
- * How the processes that MPIX_Comm_parent_create has bound come to those who have started them, and
- * these to them.  DC2, DC3.
+ * Connects the processes that MPIX_Comm_parent_create has bound and the processes that have started
+ * them.  DC2, DC3.
  *
  * The process that holds the requests listens on a port of its own, with a secret of its own; both,
  * and the addresses of its host, are in the environment of the new processes (PMI_PARENT_ENV).  At
  * the end of their MPI_Init rank 0 connects as a client does, and the sides are exchanged
- * (dynproc_link.h).  None of the others need be there for it.
+ * (dynproc_link.h).  The other processes need not take part.
  */
 
 #include "dynproc_service.h"

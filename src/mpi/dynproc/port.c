@@ -1,8 +1,8 @@
 /*
  * Port requests, and MPIX_Server_connect.  DN2, DN3, DN5, DN6.
  *
- * On rank 0 a call waits in the queue of its service, and takes clients as they come; the others
- * are notified by events.
+ * On rank 0 a call waits in the queue of its service, and accepts clients as they arrive; the
+ * others are notified by events.
  */
 
 #include "dynproc_events.h"

@@ -3,9 +3,8 @@
  *
  * The user's handle is a persistent request whose operation is a generalized request: MPI_Wait,
  * MPI_Test and their kind, MPI_Cancel and MPI_Request_free know such a pair, and completion leaves
- * the handle. This file keeps a reference on the handle, so that it is not given to anybody else
- * while the request is known here; a handle on which no other reference is left has been freed by
- * the user.
+ * the handle. This file keeps a reference on the handle, so that it is not reused while the request
+ * is known here; a handle on which no other reference is left has been freed by the user.
  */
 
 #include "dynproc_lines.h"

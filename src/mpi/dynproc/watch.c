@@ -1,18 +1,18 @@
 /*
- * Whether the other side of a connection is still there.  DN4: its death is an error of what is
- * done with the intercommunicator.
+ * Detects the end of the other side of a connection.  DN4: it is an error of operations on the
+ * intercommunicator.
  *
  * The network does not report that the sender of an expected message has ended.  So each process
- * has lines to one or two of the other side (dynproc_lines.h) as long as there is the
- * intercommunicator.  If one breaks without a farewell, that process has ended, and with it, as a
- * rule, its job.  A process that sees this breaks its other lines, so that all are notified,
- * whichever process has ended.  Messages that were sent before come in first, so there is a delay
- * of one second; then every request that waits for the other side ends with an error
- * (mpid_failure.h), and what begins later, too.  A farewell is sent when the intercommunicator is
- * freed, and not by MPI_Finalize: the others of the same side may not be there yet.
+ * has lines to one or two of the other side (dynproc_lines.h) as long as the intercommunicator
+ * exists.  If one breaks without a farewell, that process has ended, and with it, as a rule, its
+ * job.  A process that sees this breaks its other lines, so that all are notified, whichever
+ * process has ended.  Messages that were sent before come in first, so there is a delay of one
+ * second; then every request that waits for the other side ends with an error (mpid_failure.h), and
+ * what begins later, too.  A farewell is sent when the intercommunicator is freed, and not by
+ * MPI_Finalize: the others of the same side may not have arrived there yet.
  *
  * A connection consists of the intercommunicator, its copies, and what the collective operations of
- * both use among the processes of this side (local_comm).  It is there until the last of them is
+ * both use among the processes of this side (local_comm).  It exists until the last of them is
  * freed.
  *
  * A server of many clients must not run out of descriptors for that: beyond half of those that the

@@ -3,7 +3,7 @@
  * (pmi_adapt_set.h): one query for events is under way while there are process requests, and gets
  * its reply when there are events.
  *
- * State: whether that question is under way; owned by whichever thread holds the library's critical
+ * State: whether that query is under way; owned by whichever thread holds the library's critical
  * section.
  */
 

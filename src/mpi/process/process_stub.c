@@ -1,11 +1,11 @@
 /*
- * The intercommunicator with processes that start together as one MPI_COMM_WORLD, before they are
- * there (SPEC DC1-DC3).
+ * The intercommunicator with processes that start together as one MPI_COMM_WORLD, before these run
+ * (SPEC DC1-DC3).
  *
- * Until then it is a stub: an object without the device's part.  It is marked as one that is
- * revoked, so that the tests of validity, made anyway in each MPI call, lead here from those that
- * communicate and not from the others; here they wait.  If the processes have ended before, it
- * stays as it is and may be freed.
+ * Until then it is a stub: an object without the device's part.  It has the mark of a revoked
+ * communicator.  So the existing validity tests call this file from MPI calls that communicate, and
+ * these wait here; other calls are not affected.  If the processes have ended before, the stub
+ * remains and may be freed.
  */
 
 #include "process_world.h"

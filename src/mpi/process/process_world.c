@@ -2,10 +2,10 @@
  * Processes that start together as one MPI_COMM_WORLD (SPEC DC1-DC3): from their start until both
  * sides know each other.
  *
- * The process that holds the requests is the only one that has anything to do with the start.  It
- * listens for rank 0 of the new processes (dynproc/parent.c), which comes at the end of its
- * MPI_Init; both exchange what their sides consist of, and the requests reach STARTED.  The other
- * processes have a receive under way, in which the holder notifies them.
+ * Only the process that holds the requests takes part in the start.  It listens for rank 0 of the
+ * new processes (dynproc/parent.c), which connects at the end of its MPI_Init; both exchange the
+ * data of their sides, and the requests reach STARTED.  The other processes have an active receive,
+ * by which the holder notifies them.
  */
 
 #include "process_world.h"

@@ -3,8 +3,8 @@
  * about them guarantee each other.  process_parent.c makes one, process_stub.c is the
  * intercommunicator before its processes are there, process_world.c does the rest.
  *
- * State: worlds whose processes are awaited, or whose stub is there; owned by whichever thread
- * holds the library's critical section.
+ * State: worlds whose processes are awaited, or whose stub exists; owned by whichever thread holds
+ * the library's critical section.
  */
 
 #ifndef PROCESS_WORLD_H_INCLUDED

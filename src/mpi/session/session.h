@@ -1,6 +1,6 @@
 /*
  * MPI Sessions, internal to src/mpi/session and to the generated entry points of their functions:
- * sets and their lookup, what a session was opened with, how long the library lives, communicators
+ * sets and their lookup, the arguments of a session, the lifetime of the library, communicators
  * from groups.
  *
  * A handle's object (struct MPIR_Session) is upstream's; what we add lies beside it, in a list of

@@ -3,7 +3,7 @@
  * comma and the process' text for shared memory with others of its host.  A process sends to those
  * whose address it has inserted.  SX5, SI8.
  *
- * All that this process knows of contacts has one lock, which is not held while others are awaited.
+ * One lock protects all data about contacts; it is not held during a wait for other processes.
  */
 
 #include "session_contact.h"

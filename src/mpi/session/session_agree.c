@@ -7,9 +7,9 @@
  * at a time never mix, even if the tags that are made of their strings agree.  Their threads take
  * turns with the ids in the same order everywhere, and share receives (session_inbox.c).
  *
- * A wait for a process that has ended without having come fails.  The waiting process reports that
+ * A wait for a process that has ended before it took part fails.  The waiting process reports that
  * with all messages of the same round, and once more, so that processes that it would not reach
- * again fail as well.  Nobody waits for an exited process.  Messages that such a creation leaves
+ * again fail as well.  No process waits for an exited one.  Messages that such a creation leaves
  * are never taken for another one's: no group with that process can have one.
  */
 

@@ -1,6 +1,6 @@
 /*
  * Replies of the step manager to calls of session_call.c: how they are read, and the errors that
- * they stand for.  Nothing is read beyond the end of a reply: it is bad then.  SE1.
+ * they stand for.  A reply that is too short for its data is an error.  SE1.
  */
 
 #include "session.h"

@@ -1,11 +1,11 @@
 /*
- * How processes that were not started together become known to each other.  SI8.
+ * How processes that were not started together exchange their addresses.  SI8.
  *
  * They receive each other's addresses from mpiexec: with the data of sets that hold them, and where
- * that was not enough, at a rendezvous in mpiexec.  They have one rendezvous when all have inserted
- * the addresses of all, for the reason in session_rendezvous.c.  Nobody waits there for an exited
- * process.  Processes that had a rendezvous need no other one if mpiexec reports that they are a
- * full mesh (pset_meshes.h); it answers at once those that do not know it yet.
+ * that was not enough, at a rendezvous in mpiexec.  A rendezvous is complete when all have inserted
+ * the addresses of all, for the reason in session_rendezvous.c.  No process waits there for an
+ * exited one.  Processes that had a rendezvous need no other one if mpiexec reports that they are a
+ * full mesh (pset_meshes.h); it replies at once to those that do not know it yet.
  */
 
 #include "session_contact.h"

@@ -4,8 +4,8 @@
  * doc/developer/decisions/agreement.md); the step manager is queried when a set is used for the
  * first time, when a text is given, and in front of a gate.  SB1, SB2.
  *
- * Owned by whichever thread holds the library's critical section, which questions give up: `busy`
- * keeps others from a part meanwhile.
+ * Owned by whichever thread holds the library's critical section, which queries release: meanwhile
+ * `busy` protects a part from other threads.
  */
 
 #include "session.h"

@@ -1,7 +1,7 @@
 /*
- * Questions about process sets to the step manager, through the proxy (pmi_adapt_set.h): a
- * call is written and sent, and the answer awaited and fetched.  A waiting thread makes progress,
- * and other threads may send queries meanwhile.  SA1, SE1.
+ * Queries about process sets to the step manager, through the proxy (pmi_adapt_set.h): a call is
+ * written and sent, and the answer awaited and fetched.  A waiting thread makes progress, and other
+ * threads may send queries meanwhile.  SA1, SE1.
  */
 
 #include "session.h"

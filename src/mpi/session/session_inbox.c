@@ -1,5 +1,5 @@
 /*
- * Messages of an agreement on a communicator (session_agree.h) that have come: those of the same
+ * Messages of an agreement on a communicator (session_agree.h) that have arrived: those of the same
  * process with the same tag, for all threads that wait for some of them.  These share one receive,
  * so that each gets its messages in the order in which they were sent.  SI8.
  */

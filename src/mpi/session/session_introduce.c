@@ -2,7 +2,7 @@
  * Processes that know each other, and need no rendezvous: by an introduction, or because mpiexec
  * reports that they are a full mesh (pset_meshes.h).  SI8.
  *
- * A joining process may be introduced to the present processes before anybody is notified of it: it
+ * A joining process may be introduced to the present processes before they are notified of it: it
  * inserts their addresses and claims its channels to them, on the same host.  Each of them offers
  * its own channel when it makes the first communicator with the new one, and decides then whether
  * they have a channel, in shared memory.  The new one waits for that.

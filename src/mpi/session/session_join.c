@@ -1,8 +1,8 @@
 /*
- * A process that a change through process sets has started: it waits for the acceptance of that in
- * its first MPI_Session_init.  SR8, SR11, SJ1, SJ2.
+ * A process that a change through process sets has started: it waits in its first MPI_Session_init
+ * until the change is accepted.  SR8, SR11, SJ1, SJ2.
  *
- * In a process of an addition ("joining process") the world is its start group, as ever:
+ * In a process of an addition ("joining process") the world is its start group, as in upstream:
  * MPIR_Process.rank and size.  All other processes are known by their lpid in the device's table,
  * which is their uid; in a process of the launch that is the rank.
  */

@@ -1,19 +1,19 @@
 /*
- * How long the library lives in a process that uses sessions, and what of the world it has.  SX1,
+ * The lifetime of the library in a process that uses sessions, and its part of the world.  SX1,
  * SX2, SX8.
  *
- * A first session is local: the network endpoint is opened, but nobody is spoken to.  The world,
- * that is, everybody's addresses and the host's shared memory, is joined when MPI_Init or a
- * communicator over all processes needs it.
+ * A first session is local: the network endpoint is opened, but no message is sent.  The world,
+ * that is, all addresses and the host's shared memory, is joined when MPI_Init or a communicator
+ * over all processes needs it.
  *
  * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays,
  * endpoint, addresses and the world if it was joined, because others may still use this process'
- * address, and because a next session may come; only the launcher learns that this process may end
- * now.  Parked processes speak to nobody, and wait for nobody at exit.  Programs without sessions
- * are taken down by MPI_Finalize as ever, but for the connection to our proxy: with that a first
- * session can make everything anew.  Other launchers know only of a connection that is closed;
- * under them, and in adaptive programs, no session can come then.  Adaptive programs are never
- * parked: their end is the adaptation's business.
+ * address, and because a next session may come; only the launcher is notified that this process may
+ * end now.  Parked processes send no messages, and wait for no process at exit.  In programs
+ * without sessions MPI_Finalize ends the library as in upstream, except for the connection to our
+ * proxy: with it, a first session can initialise everything again.  Other launchers support only a
+ * closed connection; under them, and in adaptive programs, no session can be opened after that.
+ * Adaptive programs are never parked: the adaptation handles their end.
  *
  * All state is under MPIR_init_lock.
  */

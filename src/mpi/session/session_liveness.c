@@ -1,14 +1,14 @@
 /*
- * Detects that a process which this one waits for has ended: a long wait queries mpiexec now and
- * then.  SI8, SL4.
+ * Detects that a process which this one waits for has ended: a long wait queries mpiexec
+ * repeatedly.  SI8, SL4.
  *
- * An end that mpiexec knows of comes after all that the process has sent, but what it has sent may
- * still be on its way.  A wait for one process of a group may also be without end because another
- * one has ended: the awaited process was notified, and does not come.  Or it is slow, and the other
- * one has ended after it had done its part.  That one could only do when all had come.  So each
- * process shows on its board which communicators it is making, and if another member has ended the
- * awaited one is queried: if it has not come, nobody can have done its part; if it has, it will
- * send a message or end, however long that takes.
+ * mpiexec detects an end after the process has sent all its messages, but these may still be in
+ * transit.  A wait for one process of a group may also be endless because another member has ended:
+ * the awaited process was notified of that, and does not take part.  Or it is slow, and the other
+ * one has ended after it had done its part, which is possible only when all have entered.  So each
+ * process shows on its board which communicators it is making.  If another member has ended, the
+ * awaited process is queried: if it has not entered, no member can have done its part; if it has,
+ * it will send a message or end, however long that takes.
  */
 
 #include "session.h"

@@ -1,8 +1,8 @@
 /*
  * Objects and their sessions.  SX7: a group knows the session that it was requested from, a
- * communicator that of its group, and whatever is made of these has it from them, so windows and
- * files have it from their communicators.  Objects of the world model are of no session.  SX9:
- * windows and files over a group.
+ * communicator that of its group, and objects that are made of these inherit it: windows and files
+ * from their communicators.  Objects of the world model are of no session.  SX9: windows and files
+ * over a group.
  *
  * No state.  The end of the objects that a session leaves is in src/mpi/adapt/adapt_release.c.
  */

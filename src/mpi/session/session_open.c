@@ -1,7 +1,7 @@
 /*
  * The arguments of MPI_Session_init: info, thread level and error handler; and how functions of a
- * session end with an error.  SX3: SI4, SE1.  The list of open sessions is under MPIR_init_lock's
- * sister `lock`, because MPII_Init_thread and MPII_Finalize hold that one themselves.
+ * session end with an error.  SX3: SI4, SE1.  A separate `lock` protects the list of open sessions,
+ * because MPII_Init_thread and MPII_Finalize hold MPIR_init_lock themselves.
  */
 
 #include "session.h"

@@ -1,11 +1,11 @@
 /*
- * How processes of a launch become known to each other without a world: pair by pair, by names that
+ * How processes of a launch exchange their addresses without a world: pair by pair, by names that
  * they publish in the process manager.  SX5, SX6.
  *
  * Each publishes its address once.  A process that has inserted another's address exports that,
- * too, and nobody sends to a process that has not: libfabric may drop a receive that was posted for
- * a sender who was unknown when its message came.  Nothing is locked while it waits, so that
- * several threads can have a rendezvous with different processes.
+ * too, and no process sends to one that has not: libfabric may drop a receive that was posted for a
+ * sender that was unknown when its message arrived.  No lock is held during a wait, so that several
+ * threads can have a rendezvous with different processes.
  */
 
 #include "session_contact.h"

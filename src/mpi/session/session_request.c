@@ -1,7 +1,7 @@
 /*
- * Operations on process sets that change who is there, which the program requests: the step manager
- * replies when they have been done, or that they are not granted.  And which operation is open.
- * SC5, SC6, SE1.
+ * Operations on process sets that add or remove processes on request of the program: the step
+ * manager replies when they have been done, or that they are not granted.  Also the query for the
+ * open operation.  SC5, SC6, SE1.
  */
 
 #include "session.h"

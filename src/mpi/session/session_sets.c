@@ -1,5 +1,5 @@
 /*
- * Process sets: which there are, and who is in them.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
+ * Process sets: their names, and their members.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
  *
  * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over
  * an adaptation.  All others, those of mpiexec's --pset too, are the step manager's, which is

@@ -2,8 +2,8 @@
  * The library before a tool, see tool_view.h: the calls that open and close the view.  The end of
  * MPI_Init opens it and MPI_Finalize's beginning ends it in the other library, tool_after.c.
  *
- * Leaving processes, and MPI_Init_adapt, come by the same calls: the MPI library makes them by
- * name.  And what the program does with the two communicators of a window goes past the tool.
+ * Leaving processes, and MPI_Init_adapt, use the same calls: the MPI library makes them by name.
+ * Calls of the program with the two communicators of a window bypass the tool.
  */
 
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /*
- * Of ibcast_tsp_scatterv_allgatherv.c: where the data of some processes are that follow each other
+ * For ibcast_tsp_scatterv_allgatherv.c: the positions of the data of processes that are consecutive
  * in the tree.  The tree counts from the root, the blocks of the data are in the order of ranks, so
  * the blocks of a subtree may be at the end of the data and at their beginning.
  */

@@ -1,7 +1,7 @@
 /*
  * Files in the data representation external32.  A blocking operation transfers a buffer of external
  * bytes without gaps instead of the program's data: they are converted before a write, and after a
- * read as far as it has come.
+ * read, as far as it was read.
  */
 
 #ifndef EXTERNAL32_DATA_H_INCLUDED

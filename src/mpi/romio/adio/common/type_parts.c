@@ -1,5 +1,5 @@
 /*
- * How a datatype was made, see type_parts.h.
+ * The constructors of datatypes, see type_parts.h.
  */
 
 #include "type_parts.h"

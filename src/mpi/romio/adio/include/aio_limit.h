@@ -1,7 +1,7 @@
 /*
- * How many bytes one asynchronous operation on a file transfers.  A system transfers fewer than 2
- * GiB in one call, and reports success with what it has transferred.  More is transferred by the
- * blocking operation, in pieces, before the nonblocking call returns.
+ * The number of bytes that one asynchronous operation on a file transfers.  A system transfers
+ * fewer than 2 GiB in one call, and reports success with the transferred bytes.  Longer data are
+ * transferred by the blocking operation, in pieces, before the nonblocking call returns.
  */
 
 #ifndef AIO_LIMIT_H_INCLUDED

@@ -1,7 +1,7 @@
 /*
- * Calls of MPI in which a thread waits for other processes: it gives ROMIO's lock back meanwhile,
- * if it holds it, so that other threads of its process can use other files.  Otherwise two threads
- * with a file each wait for ever, if another one comes first in another process.
+ * Calls of MPI in which a thread waits for other processes: it releases ROMIO's lock meanwhile, if
+ * it holds it, so that other threads of its process can use other files.  Otherwise two threads
+ * with a file each block for ever, if their order differs in another process.
  *
  * Included last by adio.h, because mpipr.h defines the same names.  The lock is in
  * src/glue/romio/glue_romio.c.  Calls that wait are listed here; no call of this list may leave

@@ -1,6 +1,6 @@
 /*
- * How much of a read lies before the end of the file: what the status of a read counts when its
- * data passes through a buffer (data sieving, collective reads), which no system call reports.
+ * The part of a read that lies before the end of the file. The status of a read counts it when the
+ * data passes through a buffer (data sieving, collective reads), because no system call reports it.
  */
 
 #ifndef BYTES_IN_FILE_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * Where the data of a flattened filetype begin.  Its first entry may be the mark of a lower bound
- * instead, which MPI_Type_create_resized has set: no data are there.
+ * The first data of a flattened filetype.  Its first entry may be the mark of a lower bound
+ * instead, which MPI_Type_create_resized has set: it has no data.
  */
 
 #ifndef FIRST_INDEX_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * A datatype that a nonblocking operation uses after its call has returned: its user may have freed
- * it then.
+ * A datatype that a nonblocking operation uses after its call has returned: the program may have
+ * freed its own handle then.
  */
 
 #ifndef HELD_TYPE_H_INCLUDED

@@ -1,6 +1,7 @@
 /*
- * How a datatype was made, in one form for the functions with int counts and for the large-count
- * functions (MPI_Type_vector_c and its siblings), whose types MPI_Type_get_contents refuses.
+ * The constructor of a datatype, in one form for the functions with int counts and for the
+ * large-count functions (MPI_Type_vector_c and its siblings), whose types MPI_Type_get_contents
+ * refuses.
  */
 
 #ifndef TYPE_PARTS_H_INCLUDED

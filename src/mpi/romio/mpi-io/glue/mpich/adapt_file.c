@@ -5,10 +5,10 @@
  * a communicator of the old world is closed by the commit, on each process for itself: it gets a
  * communicator of its own instead of the old one, so that the barriers of a collective close are
  * local.  The structure of the handle remains, with a cookie that the usual check of handles
- * refuses, until MPI_File_close or until so many have ended that the oldest must go.
+ * refuses, until MPI_File_close, or until it is the oldest of too many.
  *
  * ROMIO's own descriptors for shared file pointers are not in the table: they are opened over
- * MPI_COMM_SELF, and go with the file that they belong to.
+ * MPI_COMM_SELF, and are closed with the file that they belong to.
  *
  * Called inside ROMIO's critical section, or by a commit, which no other thread may accompany with
  * operations on ending files.
