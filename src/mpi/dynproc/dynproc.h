@@ -3,7 +3,7 @@
  * files of src/mpi/dynproc guarantee each other.
  *
  *   spawn.c     MPIX_Spawn
- *   names.c     names of servers, and where they are: name_directory.c, name_secret.c,
+ *   names.c     names of servers, and their addresses: name_directory.c, name_secret.c,
  *               name_listen.c; names that a job reserves: name_reserve.c; names that elasticd
  *               knows: name_service.c
  *   link.c      one connection between the ranks 0 of a client and a server, and the messages on it
@@ -14,15 +14,15 @@
  *   events.c    how rank 0 notifies the others of a request
  *   attach.c    from a connection to an intercommunicator
  *   watch.c     whether the other side of an intercommunicator has ended
- *   lines.c     how it is noticed
- *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) come to those who
- *               have started them
+ *   lines.c     how that is detected
+ *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) connect to those
+ *               that have started them
  *   dynproc_fortran.c   what Fortran calls instead of those with arrays of texts, and its key
  *                       functions
  *
  * Owned by whichever thread holds the library's critical section.  Connections are watched by a
- * progress hook.  The ranks 0 send all messages of the two sides on their connection; hence neither
- * waits for a side that has ended, which is the end of the connection.
+ * progress hook.  The ranks 0 send all messages of the two sides on their connection; hence no side
+ * waits for one that has ended, because its end closes the connection.
  */
 
 #ifndef DYNPROC_H_INCLUDED

@@ -1,5 +1,5 @@
 /*
- * Names of servers, and where they are.  DN1, DN6.
+ * Names of servers, and their addresses.  DN1, DN6.
  *
  *   HOST:PORT   a TCP socket of the server's rank 0, which runs on HOST; client and server know the
  *               user's secret

@@ -1,8 +1,8 @@
 /*
  * Whether bytes are a plan (struct pmi_adapt_plan): checked once by each reader, the proxy from
- * mpiexec and a process from its board.  Everything that follows offsets and counts of a plan that
- * holds stays within its bytes.  The contents of business cards, and the hosts' segments, are not
- * checked here.
+ * mpiexec and a process from its board.  A reader that follows offsets and counts of a valid plan
+ * stays within its bytes.  The contents of business cards, and the hosts' segments, are not checked
+ * here.
  */
 
 #ifndef PMI_ADAPT_PLAN_H_INCLUDED

@@ -1,7 +1,7 @@
 /*
  * Size requests (MPIX_Adapt_request): the size that a process requests for the world, on its way to
- * the step manager as a line of the PMI connection, and the end that it comes to, on the board
- * (pmi_adapt.h).  Each size request has exactly one end.
+ * the step manager as a line of the PMI connection, and its end, on the board (pmi_adapt.h).  Each
+ * size request has exactly one end.
  *
  *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>
  *                                      a size request of this process: its number, 1, 2, ..., the

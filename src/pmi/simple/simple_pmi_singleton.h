@@ -1,7 +1,7 @@
 /*
  * How a process that was started without mpiexec waits for the mpiexec that it has started itself,
- * because it needs one: that may not be there, or end before it has connected.  Hydra's does, which
- * does not know how to serve such a process.  DS4.  Included by simple_pmi.c.
+ * because it needs one: that mpiexec may not exist, or may end before it has connected.  Hydra's
+ * ends, because it cannot serve such a process.  DS4.  Included by simple_pmi.c.
  */
 
 #ifndef SIMPLE_PMI_SINGLETON_H_INCLUDED

@@ -1,5 +1,5 @@
 /*
- * Adaptations of MPI_COMM_WORLD in ch4: what all of its parts know, and the hooks in upstream
+ * Adaptations of MPI_COMM_WORLD in ch4: common declarations of its parts, and the hooks in upstream
  * functions.  doc/developer/decisions/world.md has the whole picture.  Netmod and shared memory are
  * reached by rows of ch4_adapt_api.txt, as all of ch4 does: MPIDI_NM_adapt_* (ofi_adapt*.c) and
  * MPIDI_SHM_adapt_* (shm_adapt.c, posix_adapt.c).

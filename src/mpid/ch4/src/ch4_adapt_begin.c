@@ -1,8 +1,8 @@
 /*
- * The way into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of the
- * union, the move to the host's new segment, the communicators.  Everything but the local barriers
- * of begin is local work (doc/developer/decisions/world.md).  State: the segment to move to.  SPEC
- * W1-W7.
+ * The entry into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of
+ * the union, the move to the host's new segment, the communicators.  Everything but the local
+ * barriers of begin is local work (doc/developer/decisions/world.md).  State: the segment to move
+ * to.  SPEC W1-W7.
  */
 
 #include "mpidimpl.h"

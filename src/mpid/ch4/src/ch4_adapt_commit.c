@@ -1,8 +1,7 @@
 /*
  * The device's part of commit: all agree, and MPI_COMM_WORLD (ch4_adapt_world.c) and the tables
  * become the new world's (doc/developer/decisions/world.md).  Everything but the agreement is local
- * work.  State: whether processes still give way that would not have to any more.  SPEC C1-C5, C8,
- * C9.
+ * work.  State: whether processes still yield that need not yield any more.  SPEC C1-C5, C8, C9.
  */
 
 #include "mpidimpl.h"

@@ -4,11 +4,11 @@
  * plan is known (by joining processes before they report that they are prepared, but for the
  * communicators; by the others in a probe that answers FALSE), taken over by prepare and begin.
  * Nothing that communication uses is changed here: the table that is in use is another one,
- * libfabric's vectors only get entries that nobody refers to.
+ * libfabric's vectors only get entries that are not in use.
  *
- * Owner of the addresses of those who left with the last commit: they are removed here, because
- * libfabric may still have been sending the last messages to them.
- * SPEC P7, W5, C9; doc/developer/decisions/world.md.
+ * Owner of the addresses of the processes that left with the last commit: they are removed here,
+ * because libfabric may still have been sending the last messages to them.  SPEC P7, W5, C9;
+ * doc/developer/decisions/world.md.
  */
 
 #include "mpidimpl.h"

@@ -1,5 +1,5 @@
 /*
- * The prebuilt objects of an adaptation (ch4_adapt_prebuild.c), for the way into the window.
+ * The prebuilt objects of an adaptation (ch4_adapt_prebuild.c), for the entry into the window.
  */
 
 #ifndef CH4_ADAPT_PREBUILD_H_INCLUDED

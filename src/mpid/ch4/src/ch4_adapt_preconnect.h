@@ -4,7 +4,7 @@
  * before sends an empty message to a joining one: in begin it shows that the sender knows the
  * receiver's address.  Sent before the window, it also makes the connection.
  *
- * State: whether it has been sent, and whether one was in vain; of a joining process, the receives.
+ * State: whether it has been sent, and whether one has failed; of a joining process, the receives.
  * MPID_Adapt_preconnect and MPID_Adapt_is_preconnected (mpir_adapt_device.h) are here, too.
  */
 

@@ -1,11 +1,11 @@
 /*
- * When the table of addresses changes, its indices do: the maps of all communicators, the groups
+ * A change of the table of addresses changes its indices: the maps of all communicators, the groups
  * and the windows of this process are rewritten.
  *
  * A group names a process by the table of addresses and the index that it has there.  Both are used
- * again after the process has left the world, or was disconnected.  Its identity is exchanged then,
- * in all groups of this process, for one that no other process ever has.  No state but a counter
- * for these; inside the library's critical section.
+ * again after the process has left the world, or was disconnected.  Then its identity is replaced,
+ * in all groups of this process, by one that no other process ever has.  No state but a counter for
+ * these; inside the library's critical section.
  */
 
 #ifndef CH4_ADAPT_RENUMBER_H_INCLUDED

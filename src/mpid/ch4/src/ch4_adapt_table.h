@@ -3,8 +3,8 @@
  * world's.  Processes that left with a commit keep their addresses until the next adaptation is
  * prepared.
  *
- * State: the table that the union's has replaced, from prepare to commit, and the entries of who
- * exited.
+ * State: the table that the union's has replaced, from prepare to commit, and the entries of
+ * processes that exited.
  */
 
 #ifndef CH4_ADAPT_TABLE_H_INCLUDED

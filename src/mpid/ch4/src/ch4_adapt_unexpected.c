@@ -1,13 +1,13 @@
 /*
- * Messages that nobody received in a world that ends.  Only eager ones: what needs a receiver to
- * complete is a request, which commit reports (C6).  They lie in MPICH's queues of unexpected
- * messages (shared memory, active messages, partitioned sends), in libfabric's, or are still on
- * their way.
+ * Messages that nobody received in a world that ends.  Only eager ones: a message that needs a
+ * receiver to complete has a request, which commit reports (C6).  They lie in MPICH's queues of
+ * unexpected messages (shared memory, active messages, partitioned sends), in libfabric's, or are
+ * still in transit.
  *
- * That none of them is ever received later is not the doing of this file: every world and every
- * window has context ids of its own (mpir_adapt_context.h).  Here they are reported and discarded,
- * at commit those that have come, and before the next window the late ones, so that they take no
- * memory and their generation can come again after a thousand adaptations.
+ * This file does not prevent that they are received later: separate context ids of every world and
+ * every window do (mpir_adapt_context.h).  This file reports and discards them: at commit those
+ * that have arrived, and before the next window the late ones.  So they take no memory, and their
+ * generation can be reused after a thousand adaptations.
  *
  * No state.  Called inside the library's critical section, by the thread that adapts.  SPEC C4, C9.
  */

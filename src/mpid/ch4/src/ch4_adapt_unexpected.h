@@ -1,5 +1,5 @@
 /*
- * Context ids of worlds and windows, and what nobody received of the messages that came with them
+ * Context ids of worlds and windows, and the messages with these ids that were not received
  * (ch4_adapt_unexpected.c).
  */
 

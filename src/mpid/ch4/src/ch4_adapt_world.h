@@ -1,7 +1,7 @@
 /*
  * MPI_COMM_WORLD over a commit: what it consists of (context ids, maps, node communicators, choice
  * of algorithms) is prebuilt, as the communicators of the window are.  Commit exchanges it for the
- * parts of the previous world, which are released when nobody waits for this process.  A world that
+ * parts of the previous world, which are released when no process waits for this one.  A world that
  * was not prebuilt, that of a leaving process, or whose hints have been changed since, is made by
  * commit.
  *

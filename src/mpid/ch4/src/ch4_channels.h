@@ -1,6 +1,7 @@
 /*
  * How processes that were started separately get channels (posix_channels.h): when they connect for
- * the first time, and only then, since a message must not overtake one that went by the network.
+ * the first time, and only then, because a message must not overtake one that was sent over the
+ * network.
  *
  * The business card of a process contains the location of its receive segment.  A process that has
  * another's business card claims a channel in its receive segment (offer).  When both have tried,

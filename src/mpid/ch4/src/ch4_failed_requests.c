@@ -1,5 +1,5 @@
 /*
- * Requests fail whose peer has ended (mpid_failure.h): the other side of a connection, or a member
+ * Requests whose peer has ended fail (mpid_failure.h): the other side of a connection, or a member
  * of a session's communicator.  MPID_Dynproc_set_ended alone sets their error class.
  */
 

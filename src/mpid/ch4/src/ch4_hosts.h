@@ -1,11 +1,11 @@
 /*
- * On which hosts the processes of a communicator are if they were not all started together.  SI9,
- * DS5; doc/developer/shm-channels.md.
+ * The hosts of the processes of a communicator that were not all started together.  SI9, DS5;
+ * doc/developer/shm-channels.md.
  *
  * Upstream knows nodes of MPI_COMM_WORLD only, by their rank there.  Processes that were started
- * apart (by MPI_Comm_spawn, or joining through process sets) exchange their hosts when the first
- * communicator that holds them is made.  The hosts of such a communicator are numbered by each
- * process for itself, in the order in which it has received them; which processes share one is the
+ * separately (by MPI_Comm_spawn, or joining through process sets) exchange their hosts when the
+ * first communicator that holds them is made.  Each process numbers the hosts of such a
+ * communicator itself, in the order in which it has received them; which processes share one is the
  * same for all.
  */
 

@@ -1,15 +1,16 @@
 /*
  * Unresolved peers: processes that do not have this process' address yet.  DC2, DC3.
  *
- * The processes of MPIX_Comm_parent_create come out of MPI_Init when they have the addresses of
- * their parents, who need not be in MPI then, and learn theirs later.  A network may give a message
- * from a process whose address it does not have to a receive from another process: libfabric's
- * sockets provider does.  So an unresolved peer is sent nothing but a query, at the first message
- * for it: whether it has this address.  It replies when it has, and the reply also lets the network
- * know whose messages come by that connection.  Messages are held until then, each receiver's in
- * their order; their requests are active, and nothing else waits for them.
+ * The processes of MPIX_Comm_parent_create return from MPI_Init when they have the addresses of
+ * their parents.  The parents need not be in an MPI call then, and receive the addresses of the new
+ * processes later.  A network may give a message from a process whose address it does not have to a
+ * receive from another process: libfabric's sockets provider does.  So an unresolved peer is sent
+ * nothing but a query, at the first message for it: whether it has this address.  It replies when
+ * it has, and the reply also lets the network know whose messages come by that connection.
+ * Messages are held until then, each receiver's in their order; their requests are active, and
+ * nothing else waits for them.
  *
- * The query contains the sender's name in the network, and is received from anybody.
+ * The query contains the sender's name in the network, and is received from any source.
  *
  * State: the peers that were queried, with the messages that are held; the peers to reply to.  The
  * bit `unresolved` of an address (mpidpre.h) leads here.  Owned by whichever thread holds the

@@ -6,7 +6,7 @@
  * joins moves there before the others know of the adaptation, these in begin.
  *
  * A *generation* is such a segment.  At most two exist: the present one and the one before, which
- * requests in flight may still need in the window, and which is given back some time after commit.
+ * requests in flight may still need in the window, and which is released some time after commit.
  * Single-threaded: begin, commit, probe, finalize.
  */
 

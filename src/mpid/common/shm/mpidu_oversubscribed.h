@@ -1,9 +1,9 @@
 /*
- * Oversubscribed nodes: a process that waits gives way when its node holds more processes of the
- * world than cores that they may run on.  Stock MPICH's waiting processes spin through their time
- * slices while the process that they wait for gets none.  The decision is made at launch and again
- * by each adaptation, which may oversubscribe or relieve the node (mpidu_init_shm.c and its
- * adaptations call MPIDU_Oversubscribed_set); MPIR_CVAR_PROGRESS_YIELD overrides it.
+ * Oversubscribed nodes: a waiting process yields its core when its node has more processes of the
+ * world than cores for them.  Waiting processes of stock MPICH poll through their time slices while
+ * the process that they wait for gets none.  The decision is made at launch and again by each
+ * adaptation, which may oversubscribe or relieve the node (mpidu_init_shm.c and its adaptations
+ * call MPIDU_Oversubscribed_set); MPIR_CVAR_PROGRESS_YIELD overrides it.
  */
 
 #ifndef MPIDU_OVERSUBSCRIBED_H_INCLUDED

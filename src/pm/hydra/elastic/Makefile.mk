@@ -2,9 +2,9 @@
 ## The step manager in mpiexec, the board and what serves it in hydra_pmi_proxy.
 ##
 ##   stepmgr/   the step manager without input and output
-##   mpiexec/   what acts in Hydra's mpiexec
-##   proxy/     what acts in the proxy, hydra_pmi_proxy
-##   wire/      what these two share: messages, channels, the event loop
+##   mpiexec/   the part in Hydra's mpiexec
+##   proxy/     the part in the proxy, hydra_pmi_proxy
+##   wire/      the common part of these two: messages, channels, the event loop
 ##
 
 AM_CPPFLAGS += -I$(top_srcdir)/elastic -I$(top_srcdir)/pm/pmiserv

@@ -4,9 +4,9 @@
  *
  * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this
  * way do not use the world's shared memory with each other, then and later: a message must not
- * overtake one that went by the network.  Channels (ch4_channels.h) come before the first message.
- * Active messages are marked with the rank instead of the sender's lpid in its own vector, which is
- * not the same everywhere.
+ * overtake one that was sent over the network.  Channels (ch4_channels.h) come before the first
+ * message.  Active messages are marked with the rank instead of the sender's lpid in its own
+ * vector, which is not the same everywhere.
  */
 
 #include "mpidimpl.h"

@@ -1,6 +1,7 @@
 /*
- * Rows of ch4_unresolved.h (ch4_adapt_api.txt) for libfabric: messages from anybody, some receives
- * for which are always there.  Their match bits are none that MPICH's messages or receives have.
+ * Rows of ch4_unresolved.h (ch4_adapt_api.txt) for libfabric: messages from any source, for which
+ * some receives are always posted.  Their match bits are none that MPICH's messages or receives
+ * have.
  */
 
 #include "mpidimpl.h"

@@ -4,7 +4,7 @@
  * sent before is dropped or overtaken.  Processes that have old queues in common are the ones that
  * were there before, and the joining ones among themselves:
  *   1. all are at the move, and progress on the old queues as any waiting process does;
- *   2. nobody progresses any more, so nobody sends into an old queue;
+ *   2. no process progresses any more, so no message enters an old queue;
  *   3. the new queues, which the joining processes have filled, are taken into use; sends go there;
  *   4. the messages of my old queue are taken out, before my new queue is ever polled.
  * A message of several fragments may start in the old queue and end in the new one.  The joining

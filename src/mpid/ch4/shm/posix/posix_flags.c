@@ -2,9 +2,8 @@
  * See posix_flags.h.
  *
  * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.
- * Everything that follows the flag in these lines is ours: who the member is, so that others can
- * see whether it lives, and in the lines of rank 0 from which operation on the communicator has
- * failed.
+ * The rest of these lines is ours: the identity of the member, so that others can check whether it
+ * lives, and in the lines of rank 0, the first operation with which the communicator has failed.
  */
 
 #include "mpidimpl.h"

@@ -1,12 +1,12 @@
 /*
  * Collective operations by flags in shared memory (release_gather) among processes that were
- * started apart.  SI9, DS5; doc/developer/shm-channels.md.
+ * started separately.  SI9, DS5; doc/developer/shm-channels.md.
  *
- * The flags and how they are made are upstream's.  Their users are decided when a communicator is
+ * The flags and their creation are upstream's.  Their users are decided when a communicator is
  * made, without a message, by the data that its members have exchanged (MPIDI_HOSTS__HOMOGENEOUS).
- * Differences from a launched world: a member may end while others go on, so that who waits for its
- * flag gets an error; other threads of this process may be let in meanwhile; and where the memory
- * cannot be had messages are used from then on, by all members.
+ * Differences from a launched world: a member may end while others continue, and then a process
+ * that waits for its flag gets an error; other threads of this process may run meanwhile; and if
+ * the memory cannot be allocated, all members use messages from then on.
  */
 
 #ifndef POSIX_FLAGS_H_INCLUDED

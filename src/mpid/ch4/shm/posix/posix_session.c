@@ -1,6 +1,6 @@
 /*
- * Rows of sessions (ch4_adapt_api.txt) for posix: shared memory where there is no world yet, and
- * where others have come into the table before the own world.  SX5, SI9.
+ * Rows of sessions (ch4_adapt_api.txt) for posix: shared memory if there is no world yet, and if
+ * other processes have entered the table before the own world.  SX5, SI9.
  */
 
 #include "mpidimpl.h"

@@ -1,9 +1,9 @@
 /*
  * The command line of mpiexec, checked before Hydra parses it: an option whose argument is missing
  * or malformed, and a command without a program, end mpiexec with exit code 1 and one line that
- * names the option and what it needs.  Hydra takes many of them for something else (`-n 2x` for 2,
- * `-ppn none` for 0) or dereferences what is not there.  And the configuration file, which Hydra
- * reads as a host file.
+ * names the option and what it needs.  Hydra misreads many of them (`-n 2x` as 2, `-ppn none` as 0)
+ * or dereferences a missing argument.  Also reads the configuration file, which Hydra reads as a
+ * host file.
  *
  * No state.
  */

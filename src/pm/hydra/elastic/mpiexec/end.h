@@ -1,10 +1,10 @@
 /*
- * Ends of the job that somebody wants: a signal to mpiexec, or a launch that comes to nothing.
+ * Requested ends of the job: a signal to mpiexec, or a launch that fails.
  *
- * mpiexec passes a signal on, as stock does, and the proxies see to it that it has an effect
- * (proxy/end.h).  Here is the rest: proxies that have not come yet get it when they do, and are not
- * waited for when that takes long.  With or without the step manager's core; nothing waits, except
- * at the very end.
+ * mpiexec forwards a signal, as stock does, and the proxies ensure that it has an effect
+ * (proxy/end.h).  This file does the rest: a proxy that has not connected yet gets the signal when
+ * it connects, and mpiexec does not wait long for it.  With or without the step manager's core; no
+ * function blocks, except at the end of mpiexec.
  */
 
 #ifndef STEP_END_H_INCLUDED

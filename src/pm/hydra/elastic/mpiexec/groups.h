@@ -2,8 +2,8 @@
  * Records of process groups (state.h): made, and freed.
  *
  * A record of a launched proxy has three ends, in any order: its control connection, its output
- * (both are stock's), and the process that launched it (launcher_ends.h).  When all have come for
- * all proxies of a group, HYD_step_reap frees it.
+ * (both are stock's), and the process that launched it (launcher_ends.h).  When all have happened
+ * for all proxies of a group, HYD_step_reap frees it.
  */
 
 #ifndef MPIEXEC_GROUPS_H_INCLUDED

@@ -1,8 +1,8 @@
 /*
  * The processes that launch proxies (ssh, srun, or the proxy itself), until they have ended.
  * Launchers of expansions are waited for here; those of the job's own launch are left to Hydra,
- * which waits for them at the end of the job, unless they fail before their proxy has come, for
- * which stock waits for ever.
+ * which waits for them at the end of the job, unless they fail before their proxy has connected:
+ * stock waits for it for ever.
  */
 
 #ifndef MPIEXEC_LAUNCHER_ENDS_H_INCLUDED

@@ -5,19 +5,19 @@
  *
  * All: a launcher of the job's own launch that fails is noticed (launcher_ends.h).
  *
- * ssh: the stock launcher remembers its connections to each host and sleeps when there are many in
- * little time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection
- * to a host: for groups after the launch it starts with a clean memory.
+ * ssh: the stock launcher counts its connections to each host and sleeps when there are many within
+ * a short time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection
+ * to a host: for groups after the launch it starts with an empty record.
  *
  * Slurm: the stock launcher starts the proxies of all nodes with one srun, which cannot be used for
  * more:
  * - a step waits for resources that no other step of the job has, so the second group on a node
  *   would wait until the first one ends: later steps may overlap;
  * - the proxies take their numbers from Slurm's order of the nodes, whatever order was requested;
- * - when the job gives a node back, Slurm ends the step that uses it on all of its nodes.
+ * - when the job releases a node, Slurm ends the step that uses it on all of its nodes.
  * Hence one step for each node and group, with the proxy's number given.  The launch is done the
  * stock way if nothing in the command states that the step is elastic, but always on the nodes that
- * Hydra has chosen: stock takes it for granted that Slurm chooses the same.
+ * Hydra has chosen: stock assumes that Slurm chooses the same.
  */
 
 #include "state.h"

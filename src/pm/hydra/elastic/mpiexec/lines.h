@@ -5,8 +5,8 @@
  * prompt, or when it has LINES_BYTES_MAX bytes; if another process writes before its rest comes,
  * the rest is a line of its own.
  *
- * Owned by lines.c: the unfinished line of each process and stream, and whose output comes.  Used
- * from the event loop only.
+ * Owned by lines.c: the unfinished line of each process and stream, and the source of the present
+ * output.  Used from the event loop only.
  */
 
 #ifndef MPIEXEC_LINES_H_INCLUDED

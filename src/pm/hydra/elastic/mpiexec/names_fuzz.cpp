@@ -1,19 +1,18 @@
 /*
- * libFuzzer: processes that publish, query and withdraw names (names.c), and an elasticd that
- * answers whatever it likes, in pieces, late or not at all.  Each line of the input is a step; its
- * first character states what happens, the rest of it is text.
+ * libFuzzer: processes that publish, query and withdraw names (names.c), and an elasticd that sends
+ * arbitrary answers, in pieces, late or not at all.  Each line of the input is a step; its first
+ * character states the action, the rest of it is text.
  *   p, l, u   process 0 publishes, queries, withdraws that name       P, L, U   process 1
  *   w         a process withdraws it and does not wait for a reply
  *   W         and only if it has this value
  *   s         elasticd sends the text and an end of line
  *   S         and this without an end
  *   c         it closes the connection
- *   d         it is there no more, or again
+ *   d         it stops, or runs again
  *   t         as many milliseconds pass as the number in the text is
  *   e         process 1 ends, or another begins
- * Each question of a process that is there is answered once, at last when all limits have passed;
- * what is answered is a line of PMI, and a queried name has the value that elasticd sent as a
- * whole.
+ * Each query of a process that runs is answered once, at the latest when all limits have passed;
+ * each answer is a line of PMI, and a queried name has the complete value that elasticd sent.
  */
 
 #include <poll.h>

@@ -1,12 +1,12 @@
 /*
- * mpiexec's connections to proxies and its own output, as channels (wire/channel.h): whoever
- * does not read makes others wait, and never mpiexec.
+ * mpiexec's connections to proxies and its own output, as channels (wire/channel.h): a reader that
+ * does not read blocks its senders, but never mpiexec.
  *
- * Output.  A proxy that counts its output (proxy/output.h) may send so much and no more; it is
- * notified of more space as its output goes out here.  So its connection stays open for all else
- * when the reader of mpiexec's output pauses, and its processes wait in write, as under stock
- * MPICH.  Proxies that do not count (of rigid processes, of MPI_Comm_spawn) are not read from
- * meanwhile, as stock does.
+ * Output.  A proxy that counts its output (proxy/output.h) may send a limited number of bytes; it
+ * is notified of more space as mpiexec writes its output.  So its connection stays open for all
+ * other messages when the reader of mpiexec's output pauses, and its processes wait in write, as
+ * under stock MPICH.  Proxies that do not count (of rigid processes, of MPI_Comm_spawn) are not
+ * read from meanwhile, as stock does.
  *
  * Bounds: WAITING_HIGH bytes and the space of all proxies wait at most; beyond WAITING_MAX
  * (processes that have left their output to children of theirs) no proxy is read from.  Input that

@@ -1,6 +1,6 @@
 /*
- * --adapt-performance FILE: samples of what the processes do with their time, one JSON line each,
- * at regular intervals.  They are the answers of the core to the operation `performance`, as any
+ * --adapt-performance FILE: samples of the use of time by the processes, one JSON line each, at
+ * regular intervals.  They are the answers of the core to the operation `performance`, as any
  * client gets them (doc/developer/step-protocol.md).
  */
 

@@ -2,10 +2,10 @@
  * mpiexec's part in the tree of proxies (wire/tree.h).  A command to no more proxies than the
  * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a
  * relay's reply lists as not reached, or whose relay ended before it replied, are notified
- * directly: a second copy has no effect.  So are all of a part that has not answered after the time
- * that telling everybody directly would have taken, and a second: two hosts that cannot reach each
- * other need longer to find out, and the program may stand still.  Proxies of hosts that another
- * one could not reach are not put into the tree again.
+ * directly: a second copy has no effect.  So are all of a part that has not replied within the time
+ * of a direct notification of all proxies, plus one second: two hosts that cannot reach each other
+ * detect that later, and the program may stand still.  Proxies of hosts that another one could not
+ * reach are not put into the tree again.
  *
  * A proxy that has not connected yet gets its commands when it has: the core counts on its replies,
  * because its processes are part of the job from the launch on.

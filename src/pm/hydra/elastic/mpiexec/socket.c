@@ -1,17 +1,17 @@
 /*
  * The step protocol's socket: lines of JSON between clients of the same user (the command elastic,
- * a resource manager) and the core.  This file moves lines; what they mean is the core's business.
+ * a resource manager) and the core.  This file moves lines; the core interprets them.
  *
  * The socket (its path is defined in wire/step_socket.h) is made when the first adaptive process
  * has registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
  * leaves is removed by the next one.
  *
- * In a step of a resource manager it is made at once, and its path is sent to whom the variable
- * ELASTIC_STEP_REGISTER names: an abstract Unix datagram socket, its name in hexadecimal.
+ * In a step of a resource manager it is made at once, and its path is sent to the address in the
+ * variable ELASTIC_STEP_REGISTER: an abstract Unix datagram socket, its name in hexadecimal.
  *
  * Bounds: CLIENTS_MAX clients, HYD_CORE_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client
- * has not read; who goes beyond is cut off.  Nothing waits: what a client does not take at once is
- * sent when it can.
+ * has not read; a client that exceeds them is disconnected.  No function blocks: data that a client
+ * does not accept at once are sent later.
  */
 
 #include "state.h"

@@ -1,5 +1,6 @@
 /*
- * The socket of the step protocol (doc/developer/step-protocol.md), and who decides on this step.
+ * The socket of the step protocol (doc/developer/step-protocol.md), and the component that decides
+ * on this step.
  */
 
 #ifndef MPIEXEC_SOCKET_H_INCLUDED

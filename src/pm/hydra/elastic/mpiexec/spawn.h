@@ -1,9 +1,9 @@
 /*
- * Before processes are started for MPI_Comm_spawn: whether their programs are there (DS4).  Stock
- * notices only when a proxy has been started for them, and then ends the job.
+ * Checks, before processes are started for MPI_Comm_spawn, whether their programs exist (DS4).
+ * Stock notices only when a proxy has been started for them, and then ends the job.
  *
- * Only this host can be checked.  If a process is to run elsewhere, or where is not known, the
- * answer is yes, and what cannot be started then is found when it is (spawned.h).
+ * Only this host can be checked.  If a process is to run elsewhere, or its host is not known, the
+ * answer is yes, and a failure is detected at its start (spawned.h).
  */
 
 #ifndef MPIEXEC_SPAWN_H_INCLUDED

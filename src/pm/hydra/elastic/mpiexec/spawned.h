@@ -1,13 +1,13 @@
 /*
  * Processes that MPI_Comm_spawn starts, until it is certain that they run (DS4).  Stock answers
- * when their proxies are on their way, and ends the job if one of these fails.  Here the
- * answer waits until each proxy has reported that all of its processes have called MPI_Init.  The
- * spawn has failed if one of them, or a launcher, ends before, or if a proxy does not connect
- * within MPIEXEC_ADAPT_LAUNCH: mpiexec then kills the others, and answers when none is left.  The
- * job goes on.  A process that ends later without MPI_Finalize ends the job, with its exit code.
+ * when their proxies are being started, and ends the job if one of these fails.  Here the answer
+ * waits until each proxy has reported that all of its processes have called MPI_Init.  The spawn
+ * has failed if one of them, or a launcher, ends before, or if a proxy does not connect within
+ * MPIEXEC_ADAPT_LAUNCH: mpiexec then kills the others, and answers when none is left.  The job
+ * continues.  A process that ends later without MPI_Finalize ends the job, with its exit code.
  *
  * A list of such groups; those that have failed stay in it until the end, so that their exit codes
- * are nobody's.
+ * do not count.
  */
 
 #ifndef MPIEXEC_SPAWNED_H_INCLUDED

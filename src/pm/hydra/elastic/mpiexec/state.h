@@ -1,5 +1,5 @@
 /*
- * State that the files of this folder share; nobody else includes this.  One job step per
+ * State that the files of this folder share; no other file includes this.  One job step per
  * mpiexec, so the state is one object, HYD_step, used from the event loop only.
  *
  * Groups: a process group of the launch (number 0) or of an expansion (its pgid, never used twice).

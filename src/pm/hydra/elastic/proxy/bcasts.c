@@ -1,4 +1,4 @@
-/* See bcasts.h.  Stores and loads have the order of a probe (board.c): the gate is shut before
+/* See bcasts.h.  Stores and loads are ordered as in a probe (board.c): the gate is shut before
  * counts are read. */
 
 #include "state.h"

@@ -1,9 +1,9 @@
 /*
  * See connection.h.
  *
- * Hydra's event loop of proxies cannot bear that a callback takes another descriptor than its own
- * out of it.  Hence a connection's descriptor stays registered for input while it lives, a
- * duplicate is registered for output while the queue waits, and both go in their own callbacks.
+ * In Hydra's event loop of proxies a callback must not deregister another descriptor than its own.
+ * Hence a connection's descriptor stays registered for input while it lives, a duplicate is
+ * registered for output while the queue waits, and both are deregistered in their own callbacks.
  */
 
 #include "hydra.h"

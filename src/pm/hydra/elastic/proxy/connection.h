@@ -1,8 +1,8 @@
 /*
- * Connections between proxies, for the tree of wire/tree.h: who made one sends relays on it
- * and gets answers, who accepted it the other way round, after the key has come.  Whole messages go
- * to relay.h.  Single-threaded, nothing blocks: what a connection does not take at once waits in
- * its queue.
+ * Connections between proxies, for the tree of wire/tree.h: the proxy that made one sends relays on
+ * it and receives replies; the proxy that accepted it does the reverse, after it has received the
+ * key.  Whole messages go to relay.h.  Single-threaded, nothing blocks: data that a connection does
+ * not accept at once wait in its queue.
  */
 
 #ifndef PROXY_CONNECTION_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * Loops of processes of several proxies, put together on their way up the tree (upward.h): one
- * set for each process group and sample, because processes are numbered within their group
+ * Loops of processes of several proxies, merged on their way up the tree (upward.h): one set for
+ * each process group and sample, because processes are numbered within their group
  * (wire/loop_set.h).  SPEC-performance N6, J1.
  */
 

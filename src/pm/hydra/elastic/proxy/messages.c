@@ -1,6 +1,6 @@
 /*
- * Messages of mpiexec: each goes to who handles it (wire/kinds.h).  Messages other than those
- * between mpiexec and the proxy themselves are commands of the step manager.
+ * Messages of mpiexec: each goes to its handler (wire/kinds.h).  Messages other than those between
+ * mpiexec and the proxy themselves are commands of the step manager.
  */
 
 #include "state.h"

@@ -1,4 +1,4 @@
-/* Areas of plans: what is read stays where it is, and what is not is used again. */
+/* Areas of plans: an area that is read stays unchanged, and others are used again. */
 
 extern "C" {
 #include "plan_areas.h"

@@ -1,5 +1,5 @@
 /*
- * PMI commands of the processes about initialising, preparing and committing: they are passed on to
+ * PMI commands of the processes about initialising, preparing and committing: they are forwarded to
  * mpiexec as REPORT_* messages.  Lines: doc/developer/pmi.md.  The program's commands about itself:
  * say.c.
  */

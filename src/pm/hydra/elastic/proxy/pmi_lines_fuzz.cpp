@@ -1,5 +1,5 @@
 /*
- * libFuzzer: two processes that send anything on their PMI connections, and read when they like
+ * libFuzzer: two processes that send arbitrary bytes on their PMI connections, and read at any time
  * (pmi_line.c, pmi_commands.c, say.c, requests.c, sets.c, pmi_rest.c, answers.c), and a mpiexec
  * that answers their calls.  Each line of the input is a step: what is done, and what is sent.
  *   0, 8   process 0, process 1 sends this line

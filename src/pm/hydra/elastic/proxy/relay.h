@@ -1,7 +1,7 @@
 /*
- * The proxy's part in the tree of proxies (wire/tree.h): it takes relays in, passes their
- * parts on, and answers when all of its parts have answered.  State is owned by relay.c, used from
- * the event loop only.
+ * The proxy's part in the tree of proxies (wire/tree.h): it receives relays, forwards their parts,
+ * and replies when all of its parts have replied.  State is owned by relay.c, used from the event
+ * loop only.
  */
 
 #ifndef PROXY_RELAY_H_INCLUDED

@@ -1,9 +1,9 @@
 /*
  * libFuzzer: a proxy in the tree of proxies (connection.c, relay.c, upward.c) whose parents,
- * children and mpiexec send whatever they like, and come and go.  Each step is two bytes and what
- * follows: who, and how many bytes of the input it sends.  Sockets are pairs of which the fuzzer
- * has the other end.  In the end all connections are closed: what is left then, a leak checker
- * finds, and each relay of mpiexec that was taken must have been answered once.
+ * children and mpiexec send arbitrary bytes, connect and disconnect.  Each step is two bytes and
+ * their data: the sender, and how many bytes of the input it sends.  Sockets are pairs of which the
+ * fuzzer has the other end.  In the end all connections are closed: what is left then, a leak
+ * checker finds, and each relay of mpiexec that was taken must have been answered once.
  */
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
- * A program's PMI commands about itself, passed on to mpiexec: the sizes that it can use, messages
- * that it had not received by commit.  Nothing is decided or stored here; what is too long or
- * malformed is not passed on.  See pmip_adapt.h for the contract and doc/developer/pmi.md for the
- * lines.
+ * A program's PMI commands about itself, forwarded to mpiexec: the sizes that it can use, messages
+ * that it had not received by commit.  Nothing is decided or stored here; a line that is too long
+ * or malformed is not forwarded.  See pmip_adapt.h for the contract and doc/developer/pmi.md for
+ * the lines.
  */
 
 #include "pmip.h"

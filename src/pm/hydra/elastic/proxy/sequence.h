@@ -1,7 +1,7 @@
 /*
- * Commands of the core come on ways of different length (wire/tree.h): twice perhaps, and in
+ * Commands of the core arrive by paths of different length (wire/tree.h): perhaps twice, and in
  * another order.  They are numbered for each proxy, and carried out once and in order.  State: the
- * next number, and what came before its turn.
+ * next number, and the commands that arrived before their turn.
  */
 
 #ifndef PROXY_SEQUENCE_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * See sets.h: the table of calls, and what comes from processes and from mpiexec.  Malformed or
- * excessive lines of a process are not passed on: only that process waits then.
+ * See sets.h: the table of calls, and messages of processes and of mpiexec.  Malformed or excessive
+ * lines of a process are not forwarded: only that process waits then.
  */
 
 #include "state.h"

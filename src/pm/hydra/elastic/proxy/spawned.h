@@ -5,8 +5,8 @@
  * MPI_Init; and the first of them that ends before MPI_Init, or after it without MPI_Finalize, with
  * its exit code.
  *
- * State: what is known of each process, owned by spawned.c; used from the event loop only.  For
- * other proxies all functions do nothing.
+ * State: a record of each process, owned by spawned.c; used from the event loop only.  For other
+ * proxies all functions do nothing.
  */
 
 #ifndef PROXY_SPAWNED_H_INCLUDED

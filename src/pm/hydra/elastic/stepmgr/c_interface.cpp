@@ -1,7 +1,7 @@
 /*
  * The C interface of stepmgr.h over class Step.  No exception leaves this file.  A call that
  * arrives while another one runs (an effect that failed and notified the step manager so at once)
- * is put off until that one is done, so that Step never sees a change under its feet.
+ * is deferred until that one has returned, so that the state of Step never changes within a call.
  */
 
 #include "stepmgr/stepmgr.h"

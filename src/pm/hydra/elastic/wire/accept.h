@@ -1,6 +1,6 @@
 /*
- * Taking in connections, when descriptors or memory may have run out and anybody may connect: no
- * failure of it is one of the job.  For listening sockets that the event loop (event_loop.h)
+ * Accepts connections, when descriptors or memory may be exhausted and any process may connect: a
+ * failure of it is no failure of the job.  For listening sockets that the event loop (event_loop.h)
  * serves.
  */
 

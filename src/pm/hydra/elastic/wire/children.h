@@ -2,7 +2,7 @@
  * Child processes: HYDU_create_process, which Hydra declares, with properties of children that
  * Hydra does not have.
  *
- * Their exit codes: stock's wait for the job's end (bscu_wait.c) takes any failing child for a
+ * Their exit codes: stock's wait for the job's end (bscu_wait.c) treats any failing child as a
  * launcher of the job; the launcher of a failed growth is not one.
  *
  * The other properties are those of children that are started from now on.

@@ -1,4 +1,4 @@
-/* Sets of loops as bytes, between proxy and mpiexec: nothing is taken from bytes that are no set
+/* Sets of loops as bytes, between proxy and mpiexec: bytes that are no set are refused as a whole
  * (loop_set.h). */
 
 #include "loop_parts.h"

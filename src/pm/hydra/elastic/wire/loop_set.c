@@ -1,4 +1,4 @@
-/* Sets of loops: what loops are equal, and how they are merged (loop_set.h). */
+/* Sets of loops: the equality of loops, and how they are merged (loop_set.h). */
 
 #include "loop_parts.h"
 

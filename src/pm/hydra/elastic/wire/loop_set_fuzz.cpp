@@ -1,5 +1,5 @@
-/* Any bytes as what a process has on its board, and as what a proxy sends: refused, or put
- * together, written and read again with nothing dropped.  SPEC-performance B6. */
+/* Arbitrary bytes as the board of a process, and as messages of a proxy: refused, or merged,
+ * written and read again without loss.  SPEC-performance B6. */
 
 #include <algorithm>
 #include <cstdint>

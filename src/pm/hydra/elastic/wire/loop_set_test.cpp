@@ -1,4 +1,4 @@
-/* Loops of several processes put together, from graphs as the library makes them.  SPEC-performance
+/* Loops of several processes, merged from graphs as the library makes them.  SPEC-performance
  * N1-N8, B3, B6. */
 
 #include "wire/loop_set.h"

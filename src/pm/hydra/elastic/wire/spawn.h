@@ -1,7 +1,7 @@
 /*
- * Ends of processes that come too early: what a proxy sends to mpiexec of a process of
- * MPI_Comm_spawn with HYD_ADAPT_SPAWN_ENDED, and of one of the launch, or one that others may wait
- * for, with HYD_ADAPT_IS_MISSED.  Both sides are one build on one architecture.
+ * Early ends of processes: the payload that a proxy sends to mpiexec about a process of
+ * MPI_Comm_spawn with HYD_ADAPT_SPAWN_ENDED, and about one of the launch, or one that others may
+ * wait for, with HYD_ADAPT_IS_MISSED.  Both sides are one build on one architecture.
  */
 
 #ifndef WIRE_SPAWN_H_INCLUDED

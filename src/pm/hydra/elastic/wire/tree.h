@@ -1,12 +1,12 @@
 /*
- * Commands of the step manager to many proxies at once, through a tree of them.  mpiexec sends
- * a *relay* to a few proxies: the command, and the list of those that it is for, the receiver
- * first.  Each receiver cuts the rest of the list into parts, sends every part to its first member,
- * and answers when all of its parts have answered, naming those who could not be reached; mpiexec
- * notifies these itself.  The immediate reply of proxies to STEP_FREEZE goes with that, so that the
- * agreement takes the tree both ways; their later reports go up the way by which the last command
- * came (proxy/upward.h). Doing so twice is no harm, nor that ways differ in length: commands to one
- * proxy are numbered, and carried out once and in order.
+ * Commands of the step manager to many proxies at once, through a tree of them.  mpiexec sends a
+ * *relay* to a few proxies: the command, and the list of those that it is for, the receiver first.
+ * Each receiver cuts the rest of the list into parts, sends every part to its first member, and
+ * answers when all of its parts have answered, naming the proxies that could not be reached;
+ * mpiexec notifies these itself.  The immediate reply of proxies to STEP_FREEZE goes with that, so
+ * that the agreement takes the tree both ways; their later reports go up the path by which the last
+ * command came (proxy/upward.h).  Repetitions and paths of different length do no harm: commands to
+ * one proxy are numbered, and carried out once and in order.
  *
  * A relay goes over the control connection (mpiexec to proxy: kind HYD_ADAPT_RELAY, the answer is
  * HYD_ADAPT_RELAYED) or over a connection between proxies: the key, then relays one way, answers

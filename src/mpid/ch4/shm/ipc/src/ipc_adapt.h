@@ -2,7 +2,7 @@
  * Memory of other processes that is mapped directly (XPMEM, GPU IPC) is for rigid programs.
  * Everything that these modules know of the host's processes is made at launch and goes by local
  * rank, so an adaptive process does without them: its messages go through the shared memory that
- * adaptations rebuild.  It gives nobody a handle and has no tables.
+ * adaptations rebuild.  It exports no handles and has no tables.
  */
 
 #ifndef IPC_ADAPT_H_INCLUDED

@@ -1,8 +1,8 @@
 /*
- * Put before both sides of the board in its litmus test: at each atomic access a thread now and
- * then gives way, so that every order of the accesses of several threads comes up; relaxed stores
- * stay in a store buffer until a fence (or some accesses later), as in a processor, only far more
- * often; and the plan is written in pieces.
+ * Included before both sides of the board in its litmus test: at atomic accesses a thread sometimes
+ * yields, so that every order of the accesses of several threads occurs; relaxed stores stay in a
+ * store buffer until a fence (or some accesses later), as in a processor, only far more often; and
+ * the plan is written in pieces.
  */
 
 #ifndef LITMUS_STEPS_H_INCLUDED

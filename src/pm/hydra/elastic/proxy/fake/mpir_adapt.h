@@ -1,5 +1,6 @@
 /*
- * Of mpir_adapt.h what the litmus test's part of src/mpi/adapt needs; the rest names more of MPICH.
+ * The part of mpir_adapt.h that the litmus test's part of src/mpi/adapt needs; the rest refers to
+ * more of MPICH.
  */
 
 #ifndef MPIR_ADAPT_H_INCLUDED

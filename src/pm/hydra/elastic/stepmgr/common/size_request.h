@@ -1,6 +1,6 @@
 /*
- * A request for another size of the world, of any origin: what is wanted, who waits for its end,
- * and which size of those that it allows would be best.  Data and pure functions; SizeRequests
+ * A request for another size of the world, of any origin: the wanted size, the caller that waits
+ * for its end, and the best of the sizes that it allows.  Data and pure functions; SizeRequests
  * (requests/size_requests.h) makes adaptations of them.
  */
 

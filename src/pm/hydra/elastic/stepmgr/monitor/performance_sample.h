@@ -2,10 +2,9 @@
  * Time of the processes of a step in computation and in MPI, from their boards, for the operation
  * `performance` of the step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
  *
- * Known of each process are its probes since the last commit and, of the loop that probes, the
+ * The data of each process are its probes since the last commit and, of the loop that probes, the
  * measured iterations, the time that they took and the part of it that was spent in MPI
- * (src/mpi/adapt/perf_measure.h).  All loops are known as the proxies have put them together
- * (loops.h).
+ * (src/mpi/adapt/perf_measure.h).  All loops are as the proxies have merged them (loops.h).
  */
 
 #ifndef ELASTIC_PERFORMANCE_SAMPLE_H_INCLUDED

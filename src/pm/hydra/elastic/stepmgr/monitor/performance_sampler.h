@@ -1,7 +1,7 @@
 /*
- * Samples of what the processes of the world do with their time, for the operation `performance` of
- * the step protocol.  One sample is taken at a time: proxies send the rows of their processes, and
- * all clients that query meanwhile get the same reply.  SPEC-performance J1.
+ * Samples of the use of time by the processes of the world, for the operation `performance` of the
+ * step protocol.  One sample is taken at a time: proxies send the rows of their processes, and all
+ * clients that query meanwhile get the same reply.  SPEC-performance J1.
  */
 
 #ifndef ELASTIC_PERFORMANCE_SAMPLER_H_INCLUDED

@@ -1,4 +1,4 @@
-/* Answers of mpiexec to the operation `performance`, and how what processes measured comes to
+/* Answers of mpiexec to the operation `performance`, and the path of the processes' measurements to
  * it. */
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /*
- * mpiexec --sets-log: who is where and in which state, a line for each event, as libmpidynres' log
- * of states.  Slots are numbered from 1 on; a process that comes gets the lowest free one, and
- * keeps it.  Pure: states in, lines out.  SM1, SM2.
+ * mpiexec --sets-log: the slot and the state of each process, a line for each event, as
+ * libmpidynres' log of states.  Slots are numbered from 1 on; a new process gets the lowest free
+ * one, and keeps it.  Pure: states in, lines out.  SM1, SM2.
  */
 
 #ifndef ELASTIC_STATE_LOG_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * The loops that proxies have put together (wire/loop_set.h), as the step manager keeps and
- * describes them. SPEC-performance N, J1.
+ * The loops that proxies have merged (wire/loop_set.h), as the step manager keeps and describes
+ * them. SPEC-performance N, J1.
  */
 
 #ifndef ELASTIC_LOOPS_H_INCLUDED

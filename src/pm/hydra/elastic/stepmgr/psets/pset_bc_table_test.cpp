@@ -1,4 +1,4 @@
-/* Business cards of processes, and who has received which. */
+/* Business cards of processes, and the processes that have received them. */
 
 #include "stepmgr/psets/pset_bc_table.h"
 

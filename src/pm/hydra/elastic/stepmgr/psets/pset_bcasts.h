@@ -1,7 +1,7 @@
 /*
  * Texts that the first process of a set sends to all members (MPIX_Session_bcast_pset_info).  The
  * members agree as in a probe (doc/developer/decisions/agreement.md) on the number of a call that
- * none has come to yet.  Members count their calls on the boards and read a gate there; a member
+ * none has reached yet.  Members count their calls on the boards and read a gate there; a member
  * that the gate stops queries here.  Calls of processes and counts of proxies in, replies and
  * orders to proxies out.  SB1, SB2.
  *

@@ -1,5 +1,5 @@
 /* Texts of process sets: one by one, and in random runs of processes, boards and proxies that are
- * slow and die. */
+ * slow and fail. */
 
 #include <gtest/gtest.h>
 

@@ -11,16 +11,16 @@
  *   SR7  joining processes return when their change is accepted, and only then
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes
  *        have initialised
- *   SR2  boards show a change as long as somebody can be notified of it, and of none else
- *   SI8  nobody waits in a rendezvous one of whose members has ended; a process that does not know
+ *   SR2  boards show a change as long as a process can be notified of it, and no other change
+ *   SI8  no process waits in a rendezvous with an ended member; a process that does not know
  *        a member is not notified that no rendezvous with it is needed, unless one of the two was
  *        introduced to the other
- *   SA1  nobody is notified that a set is unknown which was made before it queried, by the notified
- *        process, which makes it by itself, although its message may be on its way for as long as
- *        nobody queries
- *   SL3  who leaves with an accepted removal may die in any way, and the job goes on
- *   each request has one end; the size is that of the processes that run, and who replays the log
- *   knows it, with the epoch; nothing is unexpected; the job ends once
+ *   SA1  a query for a set that was made before never finds it unknown, even if the notified
+ *        process has made it by itself and its message is in transit for as long as no process
+ *        queries
+ *   SL3  a process that leaves with an accepted removal may end in any way, and the job continues
+ *   each request has one end; the size is that of the processes that run, and a replay of the log
+ *   gives it, with the epoch; nothing is unexpected; the job ends once
  */
 
 #include <cstdlib>

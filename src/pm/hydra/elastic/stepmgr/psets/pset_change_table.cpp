@@ -1,9 +1,9 @@
 /*
  * One change through process sets as a table, as adaptation_table.cpp for windows.  Nothing is
- * announced before all joining processes wait in MPI_Session_init; a change that was announced is
- * announced until somebody accepts or declines it, or it fails, or who was notified has ended and
- * others wait for those who would join: these may be all that could request it.  SR3, SR6-SR9, SF1,
- * SF2.
+ * announced before all joining processes wait in MPI_Session_init; an announced change stays
+ * announced until a process accepts or declines it, or it fails, or the notified process has ended
+ * and only processes remain that wait for the joining ones: these may be all that could request it.
+ * SR3, SR6-SR9, SF1, SF2.
  */
 
 #include "stepmgr/state/adaptation_table.h"

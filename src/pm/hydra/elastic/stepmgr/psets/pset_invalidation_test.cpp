@@ -1,11 +1,11 @@
 /*
  * Cached replies about sets, in random runs: boards that are written late, proxies that are slow
  * and die, and query once for all of their processes, processes that make, move and free names,
- * end, and notify each other what they were notified.  A seed gives the same run each time.
+ * end, and send each other what they were notified of.  A seed gives the same run each time.
  *
- * Invariant SA1: who answers from memory does not contradict what a process was notified about the
- * same name before, whoever was notified so: what one knows another may have by a message.  Nor
- * does an answer to another process, given to one that queried after that.
+ * Invariant SA1: an answer from a cache does not contradict an earlier notification of any process
+ * about the same name, because one process may send it to another in a message.  Nor does a shared
+ * answer for another process, if the query was made after that notification.
  */
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-/* Full meshes: processes that have met, alone and in rendezvous: simulated at random. */
+/* Full meshes: processes that have had a rendezvous, alone and in random simulations of
+ * rendezvous. */
 
 #include "stepmgr/proto/payload_fixture.h"
 #include "stepmgr/psets/pset_meshes.h"

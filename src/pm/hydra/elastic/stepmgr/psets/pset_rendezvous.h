@@ -1,9 +1,9 @@
 /*
  * Rendezvous.  Each member of a list of processes reports whether it has the business cards of all
- * others.  When the last one has come, and all have them, all are notified; else all get the
- * business cards, and come once more.  So processes that were started apart get to know each other,
- * and none waits for a process that has ended.  Members of a full mesh know each other for good: a
- * member that comes all the same gets its reply at once.  SI8.
+ * others.  When the last one has entered, and all have them, all are notified; else all get the
+ * business cards, and enter once more.  So processes that were started separately exchange their
+ * addresses, and none waits for a process that has ended.  Members of a full mesh need no
+ * rendezvous: a member that enters one gets its reply at once.  SI8.
  *
  * Owned by Sets, which knows the processes that have ended.  Members and a tag identify a
  * rendezvous; after its end another one with the same members and tag may follow.

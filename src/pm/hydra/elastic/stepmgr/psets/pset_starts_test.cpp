@@ -1,7 +1,8 @@
 /*
- * SR1, SA1: who has begun to use MPI, at random.  Messages of each proxy come in order, those of
- * different ones as they like.  A caller does not get "starting" if all had begun before it
- * queried, which it may have been notified by a message; nor "running" while one has not begun.
+ * SR1, SA1: processes that begin to use MPI, at random.  Messages of each proxy arrive in order,
+ * those of different ones in any order.  A caller does not get "starting" if all had begun before
+ * it queried: a message may have notified it of that.  Nor does it get "running" while one has not
+ * begun.
  */
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /*
  * Queries whose reply depends on messages that are still on their way, because proxies send in no
  * common order (SA1): messages about sets that a process has made by itself, and about processes
- * that have begun to use MPI.  Such a query waits until the proxies in question have passed on all
+ * that have begun to use MPI.  Such a query waits until the proxies in question have forwarded all
  * messages that they had when they were queried.  Queries that come meanwhile wait for the next
  * round.
  *

@@ -1,4 +1,4 @@
-/* Questions that wait until a proxy has passed on the messages of a process. */
+/* Queries that wait until a proxy has forwarded the messages of a process. */
 
 #include "stepmgr/psets/pset_sync.h"
 

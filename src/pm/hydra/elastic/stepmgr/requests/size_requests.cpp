@@ -1,4 +1,4 @@
-/* See size_requests.h: size requests of the program, and what becomes of them. */
+/* See size_requests.h: size requests of the program, and their outcomes. */
 
 #include "stepmgr/requests/size_requests.h"
 

@@ -10,7 +10,7 @@
  * commit of a size that the size request allows grants it.  Its end is an event, and is written to
  * the boards of all processes that have made it.
  *
- *   size_requests.cpp   size requests of the program, and what becomes of them
+ *   size_requests.cpp   size requests of the program, and their outcomes
  *   comm_modify.cpp     MPIX_Comm_modify
  *   size_hints.cpp      sizes that the program prefers
  *   size_delivery.cpp   the way to the adaptation; the schedule or policy; sizes that the program

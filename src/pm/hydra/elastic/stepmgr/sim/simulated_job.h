@@ -4,13 +4,13 @@
  * request sizes, and accidents.  Everything happens in the order of a queue of events, so that a
  * seed gives the same history each time.
  *
- * Probe and board follow pmi_adapt.h: publishing the count and looking at the gate are two events,
- * shutting the limit and reading the counts are two as well, and anything may happen in between.
+ * Probe and board follow pmi_adapt.h: publishing the count and reading the gate are two events,
+ * shutting the limit and reading the counts are two as well, and other events may happen between.
  *
  * Broken invariants are gtest failures that name the seed.  The invariants:
  *   P3   all pre-existing processes get TRUE at the same probe number, with the same work left
- *   P7   nobody is notified of an adaptation that is not agreed on
- *   W2   the members' own idea of the world (from the plans) is the step manager's
+ *   P7   no process is notified of an adaptation that is not agreed on
+ *   W2   the members' view of the world (from the plans) is the step manager's
  *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...  each size
  *   request has one end, so has each process that has made it; granted ones have a size that they
  *   allow nothing is sent to a proxy that has disconnected; joining processes of what was not

@@ -1,6 +1,6 @@
 /*
  * Whole jobs from seeds (simulated_job.h).  ELASTIC_SIMULATION_SEEDS is their number,
- * ELASTIC_SIMULATION_FIRST which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
+ * ELASTIC_SIMULATION_FIRST the first one, ELASTIC_SIMULATION_TRACE=1 prints all events.
  */
 
 #include <gtest/gtest.h>

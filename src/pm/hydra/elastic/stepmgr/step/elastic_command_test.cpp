@@ -1,7 +1,7 @@
 /*
  * The `elastic` command against a step: the real core with a real socket in a directory of the
- * test's own, with proxies that do at once what they are notified.  ELASTIC_COMMAND names the
- * program; without it these tests are skipped, with a message.
+ * test's own, with proxies that execute each command at once.  ELASTIC_COMMAND names the program;
+ * without it these tests are skipped, with a message.
  */
 
 #include <fcntl.h>

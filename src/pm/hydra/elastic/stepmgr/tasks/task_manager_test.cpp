@@ -1,5 +1,5 @@
-/* Slots as a resource manager is requested them, and beside a world that grows (slots_test.cpp has
- * the rest). */
+/* Slots that are requested from a resource manager, and slots beside a world that grows
+ * (slots_test.cpp has the rest). */
 
 #include <gtest/gtest.h>
 
