@@ -1,4 +1,4 @@
-"""What all tests share: options, the MPI under test, the rules on skips and flakes, and the closing line.
+"""The common part of all tests: options, the MPI under test, the rules on skips and flakes, and the closing line.
 
 Rules
 - A test that cannot run here has failed, unless test/expected-skips names the test, the condition and the reason.
@@ -65,7 +65,7 @@ def pytest_addoption(parser: Any) -> None:
 
 
 def worker_input(config: Config) -> dict[str, Any] | None:
-    """What the controller has sent to this worker of pytest-xdist; None in a process that is not one."""
+    """The data that the controller has sent to this worker of pytest-xdist; None in other processes."""
     return getattr(config, "workerinput", None)
 
 
@@ -151,7 +151,7 @@ def pytest_collection_modifyitems(config: Config, items: list[pytest.Item]) -> N
 
 
 def drawn_order(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """The same for all workers.  The tests of a file stay together: they share what is slow to start.
+    """The same order for all workers.  The tests of a file stay together: they share fixtures that start slowly.
 
     Files of tests over hosts come first: their two workers need longest.
     """
@@ -181,7 +181,7 @@ def mpi(pytestconfig: Config) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_process_left() -> Iterator[None]:
-    """What a test has started ends with it; processes are found by a variable in their environment."""
+    """All processes that a test has started end with it; they are found by a variable in their environment."""
     marker = uuid.uuid4().hex
     os.environ[processes.MARKER] = marker
     yield

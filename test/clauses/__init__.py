@@ -1,1 +1,1 @@
-"""What was promised, and which tests show it."""
+"""The clauses of the specification, and the tests that check them."""

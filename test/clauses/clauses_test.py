@@ -136,7 +136,7 @@ def asserting_helpers() -> set[str]:
 
 
 def conformance_asserts(line: str) -> bool:
-    """Of the list or of the program; without either, that the schedule was carried out is what is checked."""
+    """Assertions of the list or of the program; without both, the test checks that the schedule was carried out."""
     limits, command = line.split(" | ")[-2:] if " | " in line else ("", "")
     if LIST_ASSERTS.search(limits) or "--adapt-schedule" in line:
         return True
@@ -155,7 +155,8 @@ class Clauses(unittest.TestCase):
             self.assertFalse(missing, f"{path.name}: there are no such tests")
 
     def test_the_tests_assert_something(self) -> None:
-        """Whether a test can fail for what it is named for is shown by maint/mutate; one without an assertion cannot."""
+        """A test without an assertion cannot fail; maint/mutate shows whether a test fails for the reason in its
+        name."""
         units = unit_bodies()
         elastic = (ROOT / "test/elastic/testlist").read_text(encoding="utf-8")
         lines = {match[1]: match[0] for match in re.finditer(r"^(\w+) +\|.*$", elastic, re.M)}

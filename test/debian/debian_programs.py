@@ -1,7 +1,7 @@
 """Programs of Debian that are linked to libmpich12 and test something, with our library instead (test_debian.py).
 
 Debian's packages come through a private apt and are unpacked beside (nothing is installed), in $ELASTIC_BUILD/debian;
-what Debian's own MPI does is stored there.
+the results of Debian's own MPI are stored there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A program: where it is run, how, and what its output shows of how it went."""
+    """A program: its folder, its command, and the results that its output shows."""
 
     name: str
     folder: str  # below usr/lib/*-linux-gnu, copied for the run: programs write files beside them; "": none
@@ -90,7 +90,7 @@ SAMPLE = [
 
 
 def scalapack_programs(libraries: Path) -> list[Program]:
-    """What the package's own lists name."""
+    """The programs in the package's own lists."""
     programs = [
         Program(f"BLACS: {name}", SCALAPACK + "/BLACS", f"./{name}", ends=BLACS_END)
         for name in ("xCbtest", "xFbtest")
@@ -165,7 +165,7 @@ class Debian:
         subprocess.run(command, check=True)
 
     def giving_way(self) -> list[str]:
-        """Options of Debian's mpiexec, whose waiting processes never give way by themselves."""
+        """Options of Debian's mpiexec, whose waiting processes never yield by themselves."""
         library = BUILD / "gives_way.so"
         source = HERE / "gives_way.c"
         subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
@@ -269,7 +269,7 @@ class Runner:
         return result
 
     def theirs(self, program: Program) -> Result:
-        """What Debian's own MPI does, from an earlier run if there was one."""
+        """The results of Debian's own MPI, from an earlier run if there was one."""
         if program.name not in self.stored:
             command = [self.debian.mpiexec(), *self.debian.giving_way()]
             result = run_until_it_ends(program, self.debian, command, [], BUILD / "work-debian")

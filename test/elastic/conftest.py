@@ -1,4 +1,4 @@
-"""What the tests of programs share: the installation, its compiled programs, and how one test is run."""
+"""The common part of the tests of programs: the installation, its compiled programs, and the run of one test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def setting(mpi: Path, pytestconfig: Any) -> Iterator[Setting]:
 
 @pytest.fixture
 def drive(setting: Setting, request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Runs one test: `drive(start, body)`, where start() makes its TestRun; checks what is left, writes a log of a failure."""
+    """Runs one test: `drive(start, body)`, where start() makes its TestRun; checks that nothing is left, writes a log
+    of a failure."""
 
     def run_one(start: Callable[[Path], TestRun], body: Callable[[Any], None]) -> None:
         folder = setting.folder / f"t{sum(1 for _ in setting.folder.iterdir()) + 1}"

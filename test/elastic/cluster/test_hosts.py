@@ -39,7 +39,7 @@ def impossible() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def fault_table(setting: Setting, pytestconfig: Any) -> Iterator[None]:
-    """Writes what came of each fault, as a table, beside the logs."""
+    """Writes the outcome of each fault, as a table, beside the logs."""
     yield
     if table := faults.table(setting.folder):
         pytestconfig.option.logs.mkdir(parents=True, exist_ok=True)

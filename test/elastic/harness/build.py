@@ -59,7 +59,7 @@ class Programs:
         return cls(prefix, folder, sources(source_folder), newest)
 
     def failure(self, name: str) -> str:
-        """Makes the program up to date; what the compiler reports if it cannot be compiled, else nothing."""
+        """Brings the program up to date; returns the compiler's messages if it cannot be compiled, else nothing."""
         if name not in self.checked:
             self.checked[name] = self._make(name)
         return self.checked[name]

@@ -1,4 +1,4 @@
-"""What the result of an ordinary test must be."""
+"""Checks of the result of an ordinary test."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ordinary(run: TestRun) -> None:
 
 
 def result(run: TestRun, job: Job) -> None:
-    """What the list states of the job."""
+    """Checks the statements of the list about the job."""
     exit_code(run, job)
     test = run.test
     for line in job.lines:

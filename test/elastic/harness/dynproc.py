@@ -46,14 +46,14 @@ def _ends_well(run: TestRun, *jobs: Job) -> None:
 
 @scenario
 def dyn_two_jobs(run: TestRun, first: str = "server", second: str = "client", clients: str = "2") -> None:
-    """DN2: between two mpiexecs, whoever comes first."""
+    """DN2: between two mpiexecs, in either order."""
     one = _side(run, first, run.test.processes)
     two = _side(run, second, int(clients))
     _ends_well(run, one, two)
 
 
 def _bodies() -> list[bytes]:
-    """What is no hello: rubbish, other protocols, hellos of wrong lengths and with a wrong seal."""
+    """Invalid hellos: garbage, other protocols, hellos of wrong lengths and with a wrong seal."""
     head = b"EMDH\2\1"
     return [
         b"GET / HTTP/1.0\r\n\r\n",
@@ -92,7 +92,7 @@ def _disturb(address: tuple[str, int], held: contextlib.ExitStack) -> None:
 
 @scenario
 def dyn_flood(run: TestRun) -> None:
-    """DN7: rubbish and a flood disturb nobody, and fill neither the server's memory nor its table of files."""
+    """DN7: garbage and a flood disturb no process, and fill neither the server's memory nor its table of files."""
     server = _side(run, "many", run.test.processes, "--times", "3")
     name = run.work / "name"
     run.await_value(name.exists, "name of the server")
@@ -111,7 +111,7 @@ def dyn_flood(run: TestRun) -> None:
 
 @scenario
 def dyn_other_secret(run: TestRun) -> None:
-    """DN7: who has another secret is not taken, and who has the server's is."""
+    """DN7: a client with another secret is refused, and one with the server's secret is accepted."""
     server = _side(run, "server", 1)
     run.await_value((run.work / "name").exists, "name of the server")
     wrong = run.work / "wrong"
@@ -131,7 +131,7 @@ dd if=/dev/zero of="$XDG_RUNTIME_DIR/fill" bs=1k 2>/dev/null
 
 @scenario
 def dyn_full_disk(run: TestRun) -> None:
-    """DN6: a server that can have no name, since none can be written down, states why, and leaves nothing."""
+    """DN6: a server that cannot register a name, because the disk is full, states the reason, and leaves nothing."""
     mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", "1", run.program(), "--role", "server"]
     job = run.start(["unshare", "--mount", "sh", "-c", FULL_DISK, "sh", *mpiexec, *run.test.arguments])
     code = job.wait()
@@ -153,7 +153,7 @@ def dyn_dies(run: TestRun, dying: str, left: str) -> None:
 
 @scenario
 def dyn_widow(run: TestRun, dying: str, who: str = "-1", server: str = "0") -> None:
-    """DN4: all processes are notified that the other side, of `dying` processes, has ended, whatever they wait for."""
+    """DN4: all processes are notified that the other side, of `dying` processes, has ended, in each kind of wait."""
     more = ["--who", who] if who != "-1" else []
     first = _side(run, "dying", int(dying), "--server", server, *more)
     other = _side(run, "widowed", run.test.processes, "--server", str(1 - int(server)))
@@ -169,7 +169,8 @@ def _pids_of_ranks(job: Job, n: int) -> list[int]:
 
 @scenario
 def dyn_widow_stopped(run: TestRun, dying: str, server: str = "0") -> None:
-    """DN4: rank 0 of the side that lives is stopped; the others are notified nevertheless, and rank 0 when it goes on."""
+    """DN4: rank 0 of the side that lives is stopped; the others are notified nevertheless, and rank 0 when it
+    continues."""
     first = _side(run, "dying", int(dying), "--server", server, "--until", "go")
     other = _side(run, "widowed", run.test.processes, "--server", str(1 - int(server)))
     root = _pids_of_ranks(other, 1)[0]
@@ -188,7 +189,7 @@ def dyn_widow_stopped(run: TestRun, dying: str, server: str = "0") -> None:
 
 @scenario
 def dyn_pauses(run: TestRun, stopped: str, server: str = "0") -> None:
-    """DN4: a side that is stopped has not ended: who waits for it goes on waiting, and gets its message."""
+    """DN4: a side that is stopped has not ended: processes that wait for it continue to wait, and get its message."""
     first = _side(run, "pausing", int(stopped), "--server", server)
     other = _side(run, "patient", run.test.processes, "--server", str(1 - int(server)))
     pids = _pids_of_ranks(first, int(stopped))
@@ -205,7 +206,7 @@ def dyn_pauses(run: TestRun, stopped: str, server: str = "0") -> None:
 
 @scenario
 def dyn_ends(run: TestRun, ending: str, widowed: str) -> None:
-    """DN4: a side that is killed while the other one talks to it: errors of what waits for it, and nothing else; then others come."""
+    """DN4: a side is killed during communication: only operations that wait for it fail; then other clients connect."""
     first = _side(run, ending, 1)
     other = _side(run, widowed, run.test.processes)
     run.check(first.wait() != 0, "who should have died has not")
@@ -216,7 +217,7 @@ def dyn_ends(run: TestRun, ending: str, widowed: str) -> None:
 
 
 def _remove_sockets(run: TestRun) -> None:
-    """Who is killed cannot remove its name; a server of the same name does (dyn_server_dies)."""
+    """A killed server cannot remove its name; a server of the same name does (dyn_server_dies)."""
     for path in run.runtime.glob("*/name-*"):
         path.unlink()
 
@@ -236,7 +237,7 @@ def _pid_of(run: TestRun, role: str) -> int:
 def dyn_server_dies(run: TestRun) -> None:
     """DN2: a server that does not take its clients is killed; they do not hang, and the next server gets the name.
 
-    What killed processes have left of theirs goes with any server, and what others hold stays.
+    Each server removes the names of killed processes, and leaves those that others hold.
     """
     options = ["-genv", "MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT", "3"]
     listener = _side(run, "listener", 1)
@@ -280,7 +281,7 @@ def dyn_one_job(run: TestRun) -> None:
 
 @scenario
 def dyn_outside(run: TestRun, how: str) -> None:
-    """Not started by our mpiexec: what is named by its host and port works; its secret stays."""
+    """Not started by our mpiexec: a server that is named by its host and port works; its secret remains."""
     {"singleton": scenarios_environment.singleton, "under_stock": scenarios_environment.under_stock}[how](run)
     _discard_secret(run)
 

@@ -1,4 +1,4 @@
-"""One test while it runs: its folders, environment, launched jobs and what it leaves."""
+"""One test while it runs: its folders, environment, launched jobs and leftovers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TestFailure(Exception):
 
 @dataclass
 class Setting:
-    """What all tests of a run share."""
+    """The common data of all tests of a run."""
 
     prefix: Path
     programs: Programs
@@ -206,7 +206,7 @@ class TestRun:
         program: str | None = None,
         stdin: str | None = None,
     ) -> Job:
-        """Launches the test's program; what is not given is taken from the list."""
+        """Launches the test's program; arguments that are not given are taken from the list."""
         count = self.test.processes if n is None else n
         command = [str(self.setting.prefix / "bin" / "mpiexec"), "-n", str(count)]
         command += self.complete_options(self.test.options if options is None else options, count)
@@ -296,7 +296,7 @@ class TestRun:
     # ---- end
 
     def leftovers(self) -> list[str]:
-        """Ends the test; what should not be there any more, as sentences."""
+        """Ends the test; returns the leftovers that should not exist, as sentences."""
         for job in self.jobs:
             job.stop()
         left = processes.await_end_of_processes(self.marker, GRACE_S)

@@ -1,8 +1,8 @@
-"""Finds what a test left over: processes by a variable of the test's own, files by name.
+"""Finds the leftovers of a test: processes by a variable of the test's own, files by name.
 
-The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still
-seen, and collected at the end.  Processes are ended by their number only.  What the harness itself
-has started is left to whoever waits for it: another test may be about to, and its exit code would be missing.
+The harness makes itself the reaper of orphans, so that a process that outlives its launcher is still found, and reaped
+at the end.  Processes are ended by their number only.  Children of the harness are left to the code that waits for
+them: another test may be about to, and would miss the exit code.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _lookup_process(pid: int) -> Process | None:
 
 
 def marked(marker: str) -> list[Process]:
-    """Living processes of a test.  (Ended ones that nobody collected have no environment.)"""
+    """Living processes of a test.  (Zombies have no environment.)"""
     found = map(_lookup_process, procfs.marked(MARKER, marker))
     return [process for process in found if process and process.state != "Z"]
 
@@ -62,7 +62,7 @@ _starting = threading.Lock()
 
 
 def start(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
-    """A process in a session of its own; whoever has started it waits for it."""
+    """A process in a session of its own; the caller waits for it."""
     with _starting:
         process = subprocess.Popen(command, start_new_session=True, **options)
         _started.add(process.pid)
@@ -86,7 +86,7 @@ def collect_orphans() -> None:
 
 
 def await_end_of_processes(marker: str, grace_s: float) -> list[Process]:
-    """Waits for a test's processes to end; what is still there then."""
+    """Waits for a test's processes to end; returns the remaining ones."""
     deadline = time.monotonic() + grace_s
     while True:
         left = marked(marker)
@@ -141,7 +141,7 @@ def shared_names() -> set[Path]:
 
 
 def new_files(before: set[Path]) -> list[Path]:
-    """New shared files of this user that nobody uses (others may run jobs at the same time)."""
+    """New shared files of this user that no process uses (others may run jobs at the same time)."""
     found = []
     for path in shared_names() - before:
         try:

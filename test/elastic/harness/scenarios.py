@@ -1,7 +1,7 @@
-"""Tests that need a hand from outside while the job runs: each function drives one.
+"""Tests that need actions from outside while the job runs: each function drives one.
 
-`scenario=NAME:ARGUMENT` in the test list calls the function NAME; the argument's parts, separated
-by colons, are its further parameters.  Everything is waited for; nothing counts on time.
+`scenario=NAME:ARGUMENT` in the test list calls the function NAME; the argument's parts, separated by colons, are its
+further parameters.  Each function waits for conditions, never for a fixed time.
 """
 
 from __future__ import annotations

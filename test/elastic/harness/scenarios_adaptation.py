@@ -75,7 +75,7 @@ def phases(run: TestRun) -> None:
 
 @scenario
 def behind(run: TestRun) -> None:
-    """P8: ranks that do not come to the agreed probe are named; nothing is ended."""
+    """P8: ranks that do not reach the agreed probe are named; nothing is ended."""
     run.environment["MPIEXEC_ADAPT_BEHIND"] = "500ms"
     options = ["--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
     job = run.mpiexec(options, ["--stop-probing-at", "43"], 2, "serve")
@@ -116,7 +116,8 @@ def window_hangs(run: TestRun) -> None:
 
 @scenario
 def joining_finalizes(run: TestRun) -> None:
-    """A joining process that calls MPI_Finalize without begin: the adaptation fails with that reason, the job goes on."""
+    """A joining process that calls MPI_Finalize without begin: the adaptation fails with that reason, the job
+    continues."""
     job = run.mpiexec(["--adapt-schedule", "4", "--adapt-log", str(run.log_path)])
     failed = run.await_event("failed")
     run.check("without having called MPI_Comm_adapt_begin" in failed["reason"], f"the reason is {failed['reason']!r}")
@@ -169,7 +170,7 @@ def verbose_summary(run: TestRun) -> None:
 
 @scenario
 def no_host(run: TestRun) -> None:
-    """Joining processes on a host that does not exist: the adaptation fails, the job goes on."""
+    """Joining processes on a host that does not exist: the adaptation fails, the job continues."""
     run.environment["HYDRA_LAUNCHER_EXEC"] = str(Path("/bin/false"))
     job = _serve(run, 2)
     name = str(run.step()["step"])
@@ -229,7 +230,7 @@ def ends_in_init(run: TestRun, who: str = "") -> None:
 
 
 def _end(job: Job) -> None:
-    """A job that goes on without a joining process ends by a signal, soon."""
+    """A job that continues without a joining process ends soon after a signal."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         job.process.wait(timeout=1)
     if job.process.poll() is None:
@@ -312,7 +313,7 @@ def _fault(run: TestRun, where: str, number: int) -> bool:
 
 @scenario
 def faults(run: TestRun, where: str, *numbers: str) -> None:
-    """A call that cannot get its memory fails and changes nothing, or ends the job with one message.  The numbers are of
-    allocations of ours; those of MPICH's communicators, which come later, are not all checked by MPICH."""
+    """A call that cannot allocate its memory fails and changes nothing, or ends the job with one message.  The numbers
+    are of allocations of ours; later ones, of MPICH's communicators, are not all checked by MPICH."""
     reached = [number for number in numbers if _fault(run, where, int(number))]
     run.check(reached, "no fault was reached")

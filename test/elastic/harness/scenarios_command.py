@@ -27,7 +27,7 @@ from .scenarios import GRAPH_LOG, _serve, _states, _stop, scenario
 
 @scenario
 def resize(run: TestRun) -> None:
-    """ps, resize with and without --leave and --wait, events; what cannot be done is refused."""
+    """ps, resize with and without --leave and --wait, events; impossible requests are refused."""
     job = _serve(run, 2)
     step = run.step()
     run.check(step["size"] == 2 and step["epoch"] == 0, f"ps prints {step}")
@@ -59,7 +59,7 @@ def resize(run: TestRun) -> None:
 
 @scenario
 def loops(run: TestRun) -> None:
-    """What the step does with its time, in each world anew: all its processes have measured the loop that probes."""
+    """The use of time of the step, separately in each world: all its processes have measured the loop that probes."""
     job = _serve(run, 3)
     name = str(run.step()["step"])
 
@@ -214,7 +214,7 @@ def measured_binding(run: TestRun) -> None:
 
 @scenario
 def events(run: TestRun) -> None:
-    """events, --follow and --json state what the adapt log states."""
+    """events, --follow and --json agree with the adapt log."""
     job = _serve(run, 1)
     name = str(run.step()["step"])
     command = [str(run.setting.prefix / "bin" / "elastic"), "events", name, "--follow", "--json"]
@@ -237,7 +237,7 @@ def events(run: TestRun) -> None:
 
 @scenario
 def second_resize(run: TestRun) -> None:
-    """A second resize while one is under way is refused; the first goes on."""
+    """A second resize while one is under way is refused; the first continues."""
     job = run.mpiexec(["--adapt-log", str(run.log_path)], ["--stop-probing-at", "43"], 2, "serve")
     job.await_line("^READY$")
     run.await_event("adaptive")
@@ -273,7 +273,8 @@ def cancelled(run: TestRun) -> None:
 
 @scenario
 def prepared_in_vain(run: TestRun) -> None:
-    """P7, C9: what a process prepared for an adaptation that is withdrawn is given back; the next one is committed."""
+    """P7, C9: resources that a process prepared for an adaptation are released if it is withdrawn; the next one is
+    committed."""
     run.environment["MPIEXEC_ADAPT_PREPARE"] = "300s"  # the freeze waits for the other process
     job = run.mpiexec(["--adapt-log", str(run.log_path)], ["--epochs", "1"], 2, "prepared")
     printed = job.await_line(r"^PID \d+$")[0]
@@ -301,7 +302,7 @@ def prepared_in_vain(run: TestRun) -> None:
 
 @scenario
 def missing_executable(run: TestRun) -> None:
-    """The executable has ended when processes shall join: the adaptation fails, the job goes on."""
+    """The executable is missing when processes are to join: the adaptation fails, the job continues."""
     copy = run.work / "program"
     shutil.copy(run.program("serve"), copy)
     options = ["--adapt-log", str(run.log_path)]
@@ -366,7 +367,7 @@ def two_jobs(run: TestRun) -> None:
 
 
 class Created:
-    """Names of what has been created in a folder since."""
+    """Names that have been created in a folder since the start of the watch."""
 
     IN_CREATE = 0x100
 
@@ -392,7 +393,7 @@ class Created:
 
 @scenario
 def nameless_segments(run: TestRun) -> None:
-    """E4: shared segments have no names at any time, so that nothing is left whoever is killed."""
+    """E4: shared segments have no names at any time, so that no killed process leaves any."""
     created = Created("/dev/shm")
     try:
         job = run.mpiexec()
@@ -458,7 +459,7 @@ def state_log_terminal(run: TestRun) -> None:
 
 @scenario
 def state_log_unwritten(run: TestRun) -> None:
-    """SM2: a log that cannot be written, or that nobody reads, ends; the job goes on."""
+    """SM2: a log that cannot be written, or that no process reads, ends; the job continues."""
     fifo = run.work / "pipe"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)

@@ -1,5 +1,5 @@
-"""Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and proxies that are
-stopped; and hosts that fail meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/keepalive.h)."""
+"""A component that does not read blocks its senders, and ends nothing: readers of mpiexec's output that pause, mpiexec
+and proxies that are stopped. Hosts that fail meanwhile are still detected (src/pm/hydra/elastic/wire/keepalive.h)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def printing(run: HostRun, n: int, on: str, kb: int, then: str, *arguments: str)
 
 
 def control_timers(run: HostRun) -> list[str]:
-    """What h1's kernel does by the clock on the connections between mpiexec and its proxies."""
+    """The timers of h1's kernel for the connections between mpiexec and its proxies."""
     listed = run.on("h1", "ss", "-tnopH", "state", "established").stdout.splitlines()
     return [line for line in listed if "mpiexec" in line]
 
@@ -61,8 +61,8 @@ def rigid_sockets_are_stock(run: HostRun) -> None:
 
 @case("I3", nodes=2)
 def reader_pauses_over_hosts(run: HostRun) -> None:
-    """For a while, when all processes are adaptive: answers go on meanwhile.  (Until then a proxy whose processes are not may
-    have to wait for the reader, as stock's do, and its processes in MPI_Init.)"""
+    """The reader pauses for a while, when all processes are adaptive: mpiexec replies meanwhile.  (Until then a proxy
+    whose processes are not may have to wait for the reader, as stock's do, and its processes in MPI_Init.)"""
     reader, go = run.work / "read", run.work / "go"
     job = printing(run, 2, "h1,h2", KB, f"(until [ -e {reader} ]; do sleep 0.1; done; {COUNT})", "--after", str(go))
     run.await_event("adaptive")
@@ -84,7 +84,7 @@ def reader_pauses_long(run: HostRun) -> None:
 
 @case("I3", nodes=2, full=True, deadline_s=240)
 def mpiexec_stopped_long(run: HostRun) -> None:
-    """Ctrl-Z, with processes that go on printing."""
+    """Ctrl-Z, with processes that continue to print."""
     job = printing(run, 2, "h1,h2", KB, COUNT)
     run.await_event("adaptive")
     (mpiexec,) = run.pids("h1", "mpiexec")

@@ -52,7 +52,8 @@ def rm_hosts_give_and_take(run: HostRun) -> None:
 
 @case("E3", nodes=4)
 def rm_hosts_wrong_hosts(run: HostRun) -> None:
-    """An unknown host, one without access, one without our library, one without the program: each is named with what to do."""
+    """An unknown host, one without access, one without our library, one without the program: each is named with a
+    remedy."""
     run.on("h3", "mount", "-t", "tmpfs", "tmpfs", f"{run.setting.prefix}/lib")
     run.on("h4", "sh", "-c", "kill $(pgrep -o -x sshd)")
     daemon = Managed(run, hosts_config("h1:2", "h2:2", "h3:2", "h4:2", "nowhere:2"))
@@ -93,7 +94,7 @@ def rm_hosts_wrong_hosts(run: HostRun) -> None:
 
 @case("E4", nodes=3)
 def rm_hosts_crash(run: HostRun) -> None:
-    """A host dies: its jobs fail with its name, others do not notice, and it comes back."""
+    """A host fails: its jobs fail with its name, others are not affected, and it is up again later."""
     daemon = managed(run, "h1:2", "h2:2", "h3:2")
     # Placement is by name: one job for each host.
     jobs = [daemon.submit(f"j{i}", "2", "serve") for i in (1, 2, 3)]
@@ -118,7 +119,7 @@ def rm_hosts_crash(run: HostRun) -> None:
 
 @case("", nodes=2)
 def rm_hosts_suspend(run: HostRun) -> None:
-    """A suspended job stops on all its hosts, whatever becomes of elasticd, and continues."""
+    """A suspended job stops on all its hosts, even if elasticd ends, and continues."""
     daemon = managed(run, "h1:2", "h2:2")
     job = daemon.submit("job", "4", "serve")
     daemon.await_adaptive(job)
@@ -191,7 +192,8 @@ def rm_hosts_fail_before_detection(run: HostRun) -> None:
 
 @case("", nodes=2, full=True, deadline_s=300)
 def rm_hosts_restart(run: HostRun) -> None:
-    """elasticd is killed and started again with another list: all jobs go on to their end, a removed host is drained."""
+    """elasticd is killed and started again with another list: all jobs continue to their end, a removed host is
+    drained."""
     daemon = managed(run, "h1:2", "h2:2")
     jobs = [daemon.submit(f"j{i}", "2", "serve") for i in (1, 2)]
     for job in jobs:

@@ -1,6 +1,7 @@
-"""elasticd's back end *slurm* on a real Slurm: what Slurm shows must follow elasticd, and the jobs of others come first.
+"""elasticd's back end *slurm* on a real Slurm: the state of Slurm must follow elasticd, and the jobs of other users
+have priority.
 
-Other people are the user `nobody`; elasticd runs as root on the login node.
+The other user is `nobody`; elasticd runs as root on the login node.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def slurm_config(extra: str = "") -> str:
 
 
 class Slurm(Managed):
-    """elasticd over the testbed's Slurm, and what Slurm itself shows."""
+    """elasticd over the testbed's Slurm, and the state that Slurm itself shows."""
 
     def __init__(
         self, run: HostRun, extra: str = "", options: Sequence[str] = (), before: Sequence[str] = ()
@@ -73,7 +74,7 @@ class Slurm(Managed):
         return job
 
     def others(self, nodes: int, seconds: str, *options: str) -> str:
-        """A rigid job of somebody else, straight to Slurm."""
+        """A rigid job of another user, directly to Slurm."""
         words = ["sbatch", "--parsable", f"--uid={OTHERS}", "--export=NONE", "-N", str(nodes), "-D", "/tmp", "-o", "/dev/null", *options]
         return self.slurm(*words, "--wrap", f"sleep {seconds}")
 
@@ -84,7 +85,8 @@ class Slurm(Managed):
         self.run.await_value(lambda: self.state_of(slurm_job) == state, f"Slurm job {slurm_job} that is {state}")
 
     def belongs_to_slurm(self, host: str = "head") -> None:
-        """What has been started again is not left over by the test.  All of slurmctld is there when it answers."""
+        """Daemons that have been started again do not count as left by the test.  slurmctld is complete when it
+        answers."""
         self.run.await_value(lambda: slurm.node_states(self.run.cluster), "answer of slurmctld")
         for name in ("slurmctld", "slurmscriptd", ": slurmscriptd", "munged", "slurmd"):
             self.run.processes_before[host] |= set(self.run.pids(host, name))
@@ -113,7 +115,7 @@ class Slurm(Managed):
 
 
 def follow(run: HostRun, daemon: Slurm) -> None:
-    """A job starts on all, shrinks to one node, grows again, while others get and release what it left."""
+    """A job starts on all nodes, shrinks to one, grows again, while others get and release the nodes that it left."""
     job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 3)
     daemon.await_agreed(job, 3)
@@ -174,7 +176,7 @@ def rm_slurm_forced_set(run: HostRun) -> None:
 
 @case("W6 C7", full=True, with_slurm=True, deadline_s=300)
 def rm_slurm_forced_merge(run: HostRun) -> None:
-    """resize = "merge" without accounting: growing works; what Slurm does not take back is kept, and printed."""
+    """resize = "merge" without accounting: growing works; nodes that Slurm does not take back are kept, and printed."""
     daemon = Slurm(run, 'resize = "merge"')
     job = daemon.start_job("merged", "1:8", 8)
     for size in (4, 8):  # Slurm takes one change, and merges an expansion
@@ -189,7 +191,7 @@ def rm_slurm_forced_merge(run: HostRun) -> None:
 
 @case("W6 C7", nodes=3, with_slurm=True, cpus=(2, 4, 1))
 def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
-    """Each node gets as many processes as it has cores, whoever has it."""
+    """Each node gets as many processes as it has cores, for each job."""
     cores = {"h1": 2, "h2": 4, "h3": 1}
     daemon = Slurm(run)
     job = daemon.start_job("elastic", "1:16", 7)
@@ -244,7 +246,7 @@ def rm_slurm_slots(run: HostRun) -> None:
 
 @case("W6 C7", with_slurm=True)
 def rm_slurm_gives_way(run: HostRun) -> None:
-    """An elastic job gives way to others who wait for nodes, not below its minimum, and takes the nodes back."""
+    """An elastic job shrinks for others that wait for nodes, not below its minimum, and gets the nodes again later."""
     daemon = Slurm(run)
     job = daemon.start_job("elastic", "6:16", 16)
     others = daemon.others(2, "600")
@@ -280,7 +282,7 @@ def rm_slurm_gives_way_to_nobody(run: HostRun) -> None:
 
 @case("E4", with_slurm=True)
 def rm_slurm_cancelled_outside(run: HostRun) -> None:
-    """Slurm jobs that an administrator cancels: that job ends and states so, the others go on."""
+    """Slurm jobs that an administrator cancels: that job ends with this reason, the others continue."""
     daemon = Slurm(run)
     stays = daemon.submit("stays", "4", "serve")
     goes = daemon.submit("goes", "2:8", "serve")
@@ -297,7 +299,7 @@ def rm_slurm_cancelled_outside(run: HostRun) -> None:
 
 
 def replace_command(run: HostRun, name: str, script: str) -> None:
-    """For whatever is started from here on."""
+    """Replaces a command for all processes that are started from now on."""
     folder = run.work / "bin"
     folder.mkdir()
     (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
@@ -306,7 +308,7 @@ def replace_command(run: HostRun, name: str, script: str) -> None:
 
 
 def slow_salloc(run: HostRun) -> Path:
-    """A salloc that answers late: what lies between the allocation and its answer lasts long enough to be hit."""
+    """A salloc that answers late: the time between the allocation and its answer is long enough for a kill in it."""
     replace_command(run, "salloc", f'/usr/bin/salloc "$@"\ncode=$?\n: >{run.work}/allocated\nsleep 5\nexit $code')
     return run.work / "allocated"
 
@@ -324,7 +326,7 @@ def rm_slurm_srun_fails(run: HostRun) -> None:
 
 @case("", nodes=2, with_slurm=True, deadline_s=240)
 def rm_slurm_killed_between_allocation_and_answer(run: HostRun) -> None:
-    """elasticd finds again what it was given and never learnt of, and cancels what belongs to no job."""
+    """elasticd finds allocations again whose answer it has missed, and cancels those that belong to no job."""
     path = run.environment["PATH"]
     allocated = slow_salloc(run)
     daemon = Slurm(run)
@@ -371,7 +373,7 @@ def rm_slurm_killed_again_and_again(run: HostRun) -> None:
 
 @case("", with_slurm=True, full=True)
 def rm_slurm_controller_down(run: HostRun) -> None:
-    """Without slurmctld running jobs go on, waiting ones state why they wait, and start when it is back."""
+    """Without slurmctld running jobs continue, waiting ones state the reason, and start when it runs again."""
     daemon = Slurm(run)
     job = daemon.submit("runs", "4", "serve")
     daemon.await_adaptive(job)
@@ -407,7 +409,7 @@ def rm_slurm_munge_down(run: HostRun) -> None:
 
 @case("E3", with_slurm=True, full=True)
 def rm_slurm_refused_growth(run: HostRun) -> None:
-    """Slurm does not give the nodes: the job keeps its world, the reason states what Slurm printed."""
+    """Slurm refuses the nodes: the job keeps its world, the reason has the message of Slurm."""
     daemon = Slurm(run, 'wait = "0"')
     job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 4)
@@ -426,7 +428,7 @@ def rm_slurm_refused_growth(run: HostRun) -> None:
 
 @case("", with_slurm=True)
 def rm_slurm_never(run: HostRun) -> None:
-    """What Slurm will never start ends with Slurm's reason; what has less time runs."""
+    """A job that Slurm will never start ends with Slurm's reason; one with a shorter time limit runs."""
     daemon = Slurm(run)
     daemon.slurm("scontrol", "update", "PartitionName=all", "MaxTime=10")
     job = int(daemon.elastic("submit", "--parsable", "-t", "60", "-n", "2:4", "--program", "true").stdout)
@@ -479,7 +481,7 @@ def rm_slurm_slurmd_dies(run: HostRun) -> None:
 
 
 def as_others(folder: Path) -> list[str]:
-    """What makes a command theirs; the folder is for its sockets."""
+    """The prefix that runs a command as the other user; the folder is for its sockets."""
     user = ["setpriv", f"--reuid={OTHERS}", f"--regid={OTHERS}", "--clear-groups"]
     return [*user, "env", f"XDG_RUNTIME_DIR={folder}", f"HOME={folder}"]
 
@@ -508,7 +510,7 @@ def rm_slurm_without_privilege(run: HostRun) -> None:
 
 @case("", with_slurm=True, full=True)
 def rm_slurm_users(run: HostRun) -> None:
-    """elasticd as root for somebody else: processes and Slurm jobs are that user's."""
+    """elasticd as root for another user: processes and Slurm jobs are that user's."""
     daemon = Slurm(run, "[listen]\nsocket_mode = 0o666")
     folder = run.work / "theirs"
     folder.mkdir()

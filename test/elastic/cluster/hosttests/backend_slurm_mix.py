@@ -1,10 +1,10 @@
-"""Ten elastic jobs on Slurm's nodes, beside rigid Slurm jobs of others, for as long as is wanted.
+"""Ten elastic jobs on Slurm's nodes, beside rigid Slurm jobs of others, for a given time.
 
-ELASTIC_SLURM_MIX_S is the length in seconds (600), ELASTIC_SLURM_MIX_NODES the number of nodes (4).  Nodes are given as a
-whole: with fewer nodes than jobs the others of the ten wait, and how many there are goes up and down, so that those which run grow
-and shrink.  What happened is checked from three sides: elasticd's records (each request
-ends once, no node is booked for two jobs), Slurm's own record of jobs (no node was given to two at once), and what
-was seen to run on the hosts all the time (never processes of two jobs, elastic or not, on one host).
+ELASTIC_SLURM_MIX_S is the length in seconds (600), ELASTIC_SLURM_MIX_NODES the number of nodes (4).  Nodes are given as
+a whole: with fewer nodes than jobs the others of the ten wait, and their number varies, so that the running ones grow
+and shrink.  The run is checked in three ways: elasticd's records (each request ends once, no node is booked for two
+jobs), Slurm's own record of jobs (no node was given to two at once), and the processes that were observed on the hosts
+all the time (never processes of two jobs, elastic or not, on one host).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENDS = ("committed", "withdrawn", "failed")
 
 
 class Watcher:
-    """Polls who runs where, in a thread."""
+    """Polls the processes on each host, in a thread."""
 
     def __init__(self, run: HostRun) -> None:
         self.run, self.polls = run, 0
@@ -85,7 +85,7 @@ class Mix:
         self.submitted.append(self.daemon.submit(f"job{len(self.submitted)}", size, "serve"))
 
     def turn(self) -> None:
-        """Ends who has run long enough, and fills up."""
+        """Ends jobs that have run long enough, and starts new ones."""
         queue = {job["id"]: job for job in self.daemon.query("queue")}
         for number, job in queue.items():
             if job["state"] in ("RUNNING", "ADAPTING") and number not in self.stop_at:

@@ -1,4 +1,5 @@
-"""The tests over hosts: each function drives one; `case` states how many hosts it wants and what it covers.
+"""The tests over hosts: each function drives one; `case` states the number of its hosts and the subjects that it
+covers.
 
 Everything is waited for with generous deadlines.  Where a fault is made, the bound that counts is in the test
 (FAULT_S): the other end of a connection is found silent after 30 s (src/pm/hydra/elastic/wire/keepalive.h).
@@ -30,7 +31,7 @@ FAULT_S = 90.0
 
 @dataclass
 class Case:
-    """A test: how it is driven, and what it needs."""
+    """A test: its function, and its requirements."""
 
     name: str
     drive: Callable[[HostRun], None]
@@ -140,7 +141,7 @@ def _cluster(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _outside() -> tuple[str, str]:
-    """What the caller's namespaces show."""
+    """The state that the caller's namespaces show."""
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     return re.sub(r"state \w+|qlen \d+", "", links), mounts
@@ -212,7 +213,7 @@ def testbed_of_another_user(run: HostRun) -> None:
 
 @case("", nodes=1)
 def testbed_half_failed(run: HostRun) -> None:
-    """What an interrupted or failed up leaves is removed by itself, by down, or by the next up."""
+    """The remains of an interrupted or failed up are removed by itself, by down, or by the next up."""
     folder = temporary_testbed(run.folder / "p")
     real = hosts._wire
 
@@ -357,7 +358,8 @@ def drawn_over_hosts(run: HostRun) -> None:
 
 @case("SA1 SA3 SL1 SI8 SI9", nodes=3, full=True, deadline_s=600)
 def random_sets_over_hosts(run: HostRun) -> None:
-    """A random program with process sets: what ends on one host is known on the others, no message is missing."""
+    """A random program with process sets: ends of processes on one host are known on the others, no message is
+    missing."""
     seed = str(run.setting.seed)
     words = ["-launcher", "ssh", "-hosts", "h1,h2,h3", "-ppn", "2"]
     words += ["--adapt-range", "1:6", "--adapt-policy", f"random:{seed}", "--adapt-interval", "20ms"]
@@ -410,7 +412,7 @@ def missing_executable_on_a_host(run: HostRun) -> None:
 
 @case("E3")
 def host_without_ssh(run: HostRun) -> None:
-    """No sshd, a foreign host key, and a name that does not exist: refused, the job goes on."""
+    """No sshd, a foreign host key, and a name that does not exist: refused, the job continues."""
     job = serve(run, 1, "h1")
     for pid in run.pids("h2", "sshd"):
         os.kill(pid, 9)
@@ -479,7 +481,7 @@ def host_that_refuses_the_key(run: HostRun) -> None:
 
 @case("E3", deadline_s=240)
 def host_fails_while_joining(run: HostRun) -> None:
-    """The host of a joining process dies: the adaptation fails, the job goes on and grows elsewhere."""
+    """The host of a joining process fails: the adaptation fails, the job continues and grows elsewhere."""
     job = serve(run, 2, "h1,h2", "--joining-waits")
     done = run.elastic("resize", step_name(run), "3", "--hosts", "h3")
     run.check(done.returncode == 0, f"resize: {done.stderr}")
@@ -642,7 +644,7 @@ def slurm_resize_by_command(run: HostRun) -> None:
 
 @case("E3", nodes=2, with_slurm=True, full=True)
 def slurm_missing_executable(run: HostRun) -> None:
-    """The program is not on the second node: the growth fails and names it, the job goes on."""
+    """The program is not on the second node: the growth fails and names it, the job continues."""
     run.on("h1", "cp", run.program("cycle"), "/run/program")
     run.files_before = {host.name: run._private_files(host) for host in run._all()}
     line = f"{run.setting.prefix}/bin/mpiexec --adapt-log {run.log_path} -n 1 --adapt-schedule 2/hosts=h2,2/hosts=h1"

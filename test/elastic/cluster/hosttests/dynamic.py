@@ -108,7 +108,8 @@ def examples_over_hosts(run: HostRun) -> None:
 
 @case("DS4", nodes=2)
 def spawns_that_fail_elsewhere(run: HostRun) -> None:
-    """Programs, folders and hosts that are not there, in part or altogether: an error on all, nothing is left, the job goes on."""
+    """Missing programs, folders and hosts, some or all: an error on all processes, nothing is left, the job
+    continues."""
     program = run.program("dyn_spawn")
     run.check(run.on("h1", "cp", program, "/run/here_alone").returncode == 0, "a program that only h1 has")
     before = run.pids("h2", "dyn_spawn")
@@ -122,7 +123,7 @@ def spawns_that_fail_elsewhere(run: HostRun) -> None:
 
 @case("DN4", nodes=2, deadline_s=300)
 def vanished_side(run: HostRun) -> None:
-    """The host of a client vanishes without a word: all of the server's processes are notified, and go on."""
+    """The host of a client fails silently: all of the server's processes are notified, and continue."""
     words = ["--by", "port", "--vanishes", "1"]
     server = run.mpiexec(["-launcher", "ssh", "-hosts", "h1"], ["--role", "widowed", "--server", "1", "--first", "4", *words], 2, "dyn_widow")
     client = run.mpiexec(["-launcher", "ssh", "-hosts", "h2"], ["--role", "pausing", *words], 2, "dyn_widow")
@@ -167,11 +168,12 @@ def examples_under_elasticd(run: HostRun) -> None:
 
 @case("DA9", nodes=2)
 def proxy_with_tasks_is_killed(run: HostRun) -> None:
-    """Neither tasks nor what they have started are left; a reaper that is killed is replaced with the next task."""
+    """Neither tasks nor processes that they have started are left; a killed reaper is replaced with the next task."""
     script = "until [ -e go ]; do sleep 0.05; done; sleep 1000 & sleep 1000"
 
     def those(name: str, word: str) -> list[int]:
-        """Not what they fork, which is called the same until it executes, nor zombies, which have no words."""
+        """Without forked processes, which have the same name until they execute, and without zombies, which have no
+        arguments."""
         found = []
         for pid in run.pids("h2", name):
             with contextlib.suppress(OSError):

@@ -1,11 +1,12 @@
-"""The fault matrix: what becomes of an adaptation when somebody who takes part in it dies, is stopped for a while, hears rubbish or
-finds no descriptor, or a host's link is cut, at each of its six steps (SPEC, "Six steps"), under elasticd's back ends *hosts* and
-*slurm*.
+"""The fault matrix: the outcome of an adaptation when a participant is killed, is stopped for a while, receives garbage
+or has no free descriptor, or a host's link is cut, at each of its six steps (SPEC, "Six steps"), under elasticd's back
+ends *hosts* and *slurm*.
 
 A cell has a testbed of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
-The victim is struck when the step sends the event that stands for the number.  Whatever is struck: the job goes on, or ends with
-a reason, within FAULT_S; each accepted request has exactly one end; no process, segment or Slurm job of it is left; the job
-beside it does not notice; elasticd answers.  `table` gives what was seen, as doc/admin/reliability.md shows it.
+The fault is injected when the step sends the event that stands for the number.  For each fault: the job continues, or
+ends with a reason, within FAULT_S; each accepted request has exactly one end; no process, segment or Slurm job of it is
+left; the job beside it is not affected; elasticd answers.  `table` returns the observed outcomes, as
+doc/admin/reliability.md shows them.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ for port in sys.argv[1:]:
 
 @dataclass(frozen=True)
 class Victim:
-    """Who is struck, at which steps, and the states in which the job may end for it."""
+    """The victim of a fault, the steps, and the states in which the job may end because of it."""
 
     name: str
     strike: Callable[[Scene], None]
@@ -68,7 +69,7 @@ class Victim:
 
 
 class Scene:
-    """Two jobs and what is known of their slots."""
+    """Two jobs and the known data of their slots."""
 
     def __init__(self, run: HostRun, backend: str, shrinks: bool) -> None:
         self.run = run
@@ -107,7 +108,7 @@ class Scene:
         return pid
 
     def events(self) -> Generator[dict[str, Any], None, None]:
-        """What the step reports from now on; its socket is in the private /run of elasticd's host."""
+        """The events of the step from now on; its socket is in the private /run of elasticd's host."""
         inner = self.daemon.show(self.job)["step_socket"]
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(self.run.time_left())
@@ -190,7 +191,8 @@ class Scene:
         resource.prlimit(self.mpiexec, resource.RLIMIT_NOFILE, self.limit)
 
     def await_saved_state(self) -> None:
-        """slurmctld saves its jobs every few seconds: what is younger when it is killed, it has lost afterwards."""
+        """Waits until slurmctld has saved its jobs: it does so every few seconds, and loses later changes when it is
+        killed."""
         saved = Path(self.run.cluster.folder) / "slurm" / "state" / "job_state"
         self.run.await_value(
             lambda: saved.exists() and saved.stat().st_mtime > self.saved_at, "saved state of slurmctld"
@@ -204,7 +206,7 @@ class Scene:
         self.daemon.belongs_to_slurm()  # type: ignore[attr-defined]
 
     def kill_slurmd(self) -> None:
-        """The one that has been there from the beginning; its supervisors of steps go on."""
+        """Kills the slurmd that has run from the beginning; its supervisors of steps continue."""
         self.kill(min(self.run.pids(self.other_host, "slurmd")))
 
     def start_slurmd(self) -> None:

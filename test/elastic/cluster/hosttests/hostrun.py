@@ -1,4 +1,4 @@
-"""One test on a testbed of its own: what harness.job does for one machine, on hosts.
+"""One test on a testbed of its own: the counterpart, on hosts, of harness.job on one machine.
 
 Jobs are started on a host as a user there would; programs, working folder and logs lie on the file system that all
 hosts share.  After the test every host must be as it was before: processes, /dev/shm and /run.

@@ -1,4 +1,4 @@
-"""elasticd on a host of the testbed, and jobs under it: what the tests of its back ends share.
+"""elasticd on a host of the testbed, and jobs under it: the common part of the tests of its back ends.
 
 elasticd runs on one host (`head`, or where a user would start it); its socket and folders lie on the shared file system.  The
 jobs run the conformance programs `serve` (until its folder holds a file `stop`) and `cycle`, which check every world they are in

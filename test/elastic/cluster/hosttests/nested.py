@@ -21,7 +21,7 @@ def nested_folders(run: HostRun, host: str) -> list[str]:
 
 
 def bare_environment(run: HostRun) -> None:
-    """Nothing names an elasticd."""
+    """An environment without variables that name an elasticd."""
     for name in ("ELASTICD_SOCKET", "ELASTICD_URL"):
         run.environment.pop(name, None)
 
@@ -98,7 +98,8 @@ def nested_in_salloc(run: HostRun) -> None:
 
 @case("", nodes=2, with_slurm=True, full=True)
 def nested_killed(run: HostRun) -> None:
-    """elasticd is killed in an allocation: the job goes on, and the next command starts it again and finds the job."""
+    """elasticd is killed in an allocation: the job continues, and the next command starts it again and finds the
+    job."""
     bare_environment(run)
     job = salloc(
         run,

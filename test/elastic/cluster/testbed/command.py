@@ -18,7 +18,7 @@ from .state import Cluster, TestbedError
 def up(
     folder: Path, nodes: int, with_slurm: bool = False, cpus: Sequence[int] = (4,), accounting: bool = False
 ) -> Cluster:
-    """Brings a testbed up; what is left of an earlier one that broke off is removed before.
+    """Brings a testbed up; the remains of an earlier one that has failed are removed before.
 
     `cpus`: that the nodes claim to have under Slurm, by turns.
     """

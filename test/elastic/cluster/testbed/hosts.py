@@ -1,8 +1,8 @@
 """Hosts as namespaces: starting, wiring, entering, crashing and removing them.
 
 Each host has network, name, process, IPC and mount namespaces of its own; only files are shared (a cluster with one
-file system), except /dev/shm and /run.  Nothing is made in the namespaces of the caller: links are created inside
-the switch, and all namespaces are held by their processes alone, so that they go when these go.
+file system), except /dev/shm and /run.  Nothing is made in the namespaces of the caller: links are created inside the
+switch, and all namespaces are held by their processes alone, so that they end with these.
 """
 
 from __future__ import annotations
@@ -100,18 +100,18 @@ def marked(folder: Path) -> list[int]:
 
 
 def enter(host: Host, command: Sequence[str], where: str = "/") -> list[str]:
-    """The command line that runs a command on a host: SIGTERM if what runs it ends before."""
+    """The command line that runs a command on a host: it gets SIGTERM if its parent ends before."""
     spaces = ["--mount", "--uts", "--ipc", "--net", "--pid", f"--wdns={where}"]
     return ["nsenter", "-t", str(host.pid), *spaces, "setpriv", "--pdeathsig", "TERM", "--", *command]
 
 
 def environment(folder: Path, base: dict[str, str]) -> dict[str, str]:
-    """What a command on a host finds in its environment."""
+    """The environment of a command on a host."""
     return {**base, MARKER: str(folder), "XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"}
 
 
 def run(cluster: Cluster, host: Host, *command: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
-    """Runs a command on a host and returns what it printed."""
+    """Runs a command on a host and returns its output."""
     return subprocess.run(
         enter(host, command),
         capture_output=True,
@@ -189,7 +189,7 @@ def addresses(count: int) -> dict[str, str]:
 
 
 def start(folder: Path, count: int) -> Cluster:
-    """Brings the hosts up; what has come up when this fails is left to `end_all`."""
+    """Brings the hosts up; if this fails, `end_all` ends those that are up."""
     starting = [Starting(name, address, folder, name == "head") for name, address in addresses(count).items()]
     for one in starting:
         one.await_word("ready")

@@ -1,7 +1,8 @@
 """A stock Slurm on the hosts of a testbed: munge, slurmctld on the head, slurmd on each host.
 
-The configuration is the smallest that lets jobs be resized; doc/developer/testbed.md states what each setting is for.  It appears
-as /etc/slurm on every host.  One munged serves all hosts: its socket is a file, and files are shared.
+The configuration is the smallest that lets jobs be resized; doc/developer/testbed.md states the purpose of each
+setting.  It appears as /etc/slurm on every host.  One munged serves all hosts: its socket is a file, and files are
+shared.
 
 Accounting is optional: slurmdbd and a MariaDB on the head, which listens on a socket there and on no port.  Without
 it, Slurm 22.05 takes only one direct change of a job that has been resized.
@@ -169,7 +170,7 @@ def start_node(cluster: Cluster, host: Host) -> None:
 
 
 def node_states(cluster: Cluster) -> dict[str, str]:
-    """What Slurm reports of each node; empty while the controller does not answer."""
+    """The state of each node as Slurm reports it; empty while the controller does not answer."""
     try:
         done = hosts.run(cluster, cluster.head, "sinfo", "-h", "-N", "-o", "%N %T", limit_s=20)
     except subprocess.TimeoutExpired:

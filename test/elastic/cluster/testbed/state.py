@@ -1,7 +1,7 @@
-"""Where a testbed keeps its files, and which one is meant.
+"""The folder of a testbed, and the selection of one.
 
-A testbed is known by its folder.  Everything that belongs to it is either in that folder or a process whose
-environment names the folder, so that `down` needs no other record, also after an `up` that broke off.
+A testbed is known by its folder.  Everything that belongs to it is either in that folder or a process whose environment
+names the folder, so that `down` needs no other record, also after an `up` that has failed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATH_BYTES = 70
 
 
 class TestbedError(Exception):
-    """What went wrong and what to do, for people."""
+    """The reason of a failure and its remedy, as text for users."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Host:
 
 @dataclass
 class Cluster:
-    """What is known of a testbed that is up: `head` is the switch and the login node, not a compute node."""
+    """The known data of a testbed that is up: `head` is the switch and the login node, not a compute node."""
 
     folder: str
     head: Host
@@ -60,7 +60,7 @@ def default_base() -> Path:
 
 
 def check_owner(folder: Path) -> None:
-    """Files in a folder that somebody else has made, or can change, are not to be believed: processes are ended by them."""
+    """Refuses a folder that another user has made, or can change: processes are ended by the files in it."""
     try:
         status = os.lstat(folder)
     except FileNotFoundError:
