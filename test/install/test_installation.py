@@ -108,7 +108,7 @@ ADAPT_FORTRAN = """      program main
 
 
 class Checks:
-    """The checks; every method whose name begins with check_ is one, its first line states what it shows."""
+    """The checks: every method whose name begins with check_ is one, its first line describes it."""
 
     def __init__(self, prefix: Path, folder: Path):
         self.prefix, self.folder = prefix, folder
@@ -146,23 +146,23 @@ class Checks:
         expect(bool(pages) and not missing, f"missing: {' '.join(sorted(missing))}")
 
     def check_c(self) -> None:
-        """mpicc compiles what mpiexec runs"""
+        """mpicc compiles a program that mpiexec runs"""
         self.compile_and_run("mpicc", "c.c", C_PROGRAM)
 
     def check_cxx(self) -> None:
-        """mpicxx compiles what mpiexec runs"""
+        """mpicxx compiles a program that mpiexec runs"""
         self.compile_and_run("mpicxx", "cxx.cpp", CXX_PROGRAM)
 
     def check_mpif77(self) -> None:
-        """mpif77 with mpif.h compiles what mpiexec runs"""
+        """mpif77 with mpif.h compiles a program that mpiexec runs"""
         self.compile_and_run("mpif77", "f77.f", FORTRAN_PROGRAM.format(use="", include="      include 'mpif.h'"))
 
     def check_mpif90(self) -> None:
-        """mpif90 with use mpi compiles what mpiexec runs"""
+        """mpif90 with use mpi compiles a program that mpiexec runs"""
         self.compile_and_run("mpif90", "f90.f", FORTRAN_PROGRAM.format(use="      use mpi", include=""))
 
     def check_mpifort(self) -> None:
-        """mpifort with use mpi_f08 compiles what mpiexec runs"""
+        """mpifort with use mpi_f08 compiles a program that mpiexec runs"""
         self.compile_and_run("mpifort", "f08.f", FORTRAN_PROGRAM.format(use="      use mpi_f08", include=""))
 
     def check_adapt_c(self) -> None:
@@ -417,7 +417,7 @@ class Checks:
     # ------------------------------------------------------------ Debian's eztrace
 
     def traced(self, arguments: str, *options: str, around: bool) -> tuple[list[Path], str]:
-        """The conformance suite's `cycle` under eztrace: traces, and what was printed."""
+        """The conformance suite's `cycle` under eztrace: traces, and its output."""
         unpacked = self.unpack(self.folder / "eztrace", ("libeztrace0",), "2.0+repack")
         self.unpack(unpacked, ("libopen-trace-format2-10",), "3.0.2")
         tool = next(unpacked.glob("usr/lib/*-linux-gnu"))

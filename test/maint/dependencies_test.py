@@ -1,4 +1,4 @@
-"""maint/check-dependencies: what configure reports about parts that are missing or too old."""
+"""maint/check-dependencies: configure's reports about parts that are missing or too old."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compiler(tmp_path: Path) -> Path:
 
 
 def check(*arguments: str, **variables: str) -> tuple[int, str, str]:
-    """The exit code, what has been checked, and the report."""
+    """The exit code, the checks that were made, and the report."""
     environment = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX", "FC", "CPPFLAGS")}
     done = subprocess.run([PROGRAM, *arguments], env={**environment, **variables}, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

@@ -1,4 +1,5 @@
-"""Each public name of each header of ours that is installed has a manual page, and each page is what maint/make-man makes."""
+"""Each public name of each header of ours that is installed has a manual page, and each page equals the output of
+maint/make-man."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def installed_headers() -> list[Path]:
 
 
 def names_in_c(text: str) -> set[str]:
-    """Macros, and what is declared at the outermost level, with members of enumerations."""
+    """Macros, and declarations at the outermost level, with members of enumerations."""
     text = re.sub(r"/\* ---- internal.*?(?=/\* ---- )", "", text, flags=re.DOTALL)
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL).replace("\\\n", " ")
     names = set(re.findall(r"^ *# *define (\w+)", text, re.MULTILINE))

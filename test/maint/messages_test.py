@@ -1,4 +1,4 @@
-"""The schema of messages: what it refuses, and that the page and the seeds are made of it."""
+"""The schema of messages: its errors, and that the page and the seeds are generated from it."""
 
 from __future__ import annotations
 

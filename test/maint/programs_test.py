@@ -58,7 +58,7 @@ BENCHMARKS = sorted(path for path in (ROOT / "bench").glob("**/*.c*") if path.su
 
 @pytest.mark.parametrize("source", BENCHMARKS, ids=lambda path: path.name)
 def test_benchmark_compiles(source: Path, mpi: Path, tmp_path: Path) -> None:
-    """`./run test` runs no benchmark: each follows the names of what it measures."""
+    """`./run test` runs no benchmark: each depends on names of the code that it measures."""
     compiler = ["mpicxx", "-std=c++20"] if source.suffix == ".cpp" else ["mpicc", "-std=gnu11"]
     folders = ["bench", "src", "src/adapt_data", "src/include", "src/pmi/include", "src/mpi/adapt", "src/pm/hydra/elastic"]
     command: list[str | Path] = [mpi / "bin" / compiler[0], compiler[1], "-fsyntax-only", "-D_GNU_SOURCE"]

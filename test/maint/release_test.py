@@ -1,4 +1,4 @@
-"""maint/release: what it refuses, and what it makes."""
+"""maint/release: its errors, and its results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = "7.8.9"
 
 
 class Clone:
-    """A small repository with what a release needs."""
+    """A small repository with the files that a release needs."""
 
     def __init__(self, folder: Path):
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The comparison with a stock MPICH: which results are a failure, and what runs again."""
+"""The comparison with a stock MPICH: the results that are a failure, and the tests that run again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suite import Comparison, Entry, Suite  # noqa: E402
 
 
 class ScriptedSuite(Suite):
-    """Has one list of results for each of its tests, and notes what runs."""
+    """Has one list of results for each of its tests, and records the runs."""
 
     def __init__(self, prefix: Path, results: dict[str, str]):
         super().__init__(prefix)

@@ -3,10 +3,10 @@
 
     test/mpich/suite.py --mpi PREFIX        unpack and configure the suite for this MPI
 
-pytest runs what quick.list names, and with --compare the whole suite (test_mpich.py).
+pytest runs the tests of quick.list, and with --compare the whole suite (test_mpich.py).
 
 The suite always comes from the pristine release, configured and compiled against the MPI under test in
-$ELASTIC_BUILD/mpich-tests/; MPICH's runtests runs it and decides what passes.
+$ELASTIC_BUILD/mpich-tests/; MPICH's runtests runs it and decides about the results.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Suite:
 
 
 def quick_entries(suite: Suite) -> list[Entry]:
-    """What quick.list chooses."""
+    """The tests that quick.list selects."""
     chosen: list[Entry] = []
     for raw in (HERE / "quick.list").read_text().splitlines():
         line = raw.split("#", 1)[0].strip()
@@ -256,7 +256,7 @@ class StoredResults:
 
 
 class Comparison:
-    """Our results beside those of a stock MPICH, which runs what does not pass with ours."""
+    """Our results beside those of a stock MPICH, which runs the tests that do not pass with ours."""
 
     def __init__(self, ours: Suite, stock: Suite, chosen: list[Entry]):
         self.suites = {"ours": ours, "stock": stock}
@@ -271,7 +271,7 @@ class Comparison:
         return known.results[entry.name]
 
     def compare(self, entry: Entry) -> tuple[str, str]:
-        """passed (no worse than stock), failed or skipped (on both), and what the results were."""
+        """passed (no worse than stock), failed or skipped (on both), and the results."""
         folder = [each for each in self.chosen if each.folder == entry.folder]
         ours = self.result("ours", entry, folder)
         if ours == "passed":

@@ -1,7 +1,7 @@
-"""MPICH's own tests: what quick.list names, with at most four processes each; with --compare all, beside a stock MPICH.
+"""MPICH's own tests: those of quick.list, with at most four processes each; with --compare all, beside a stock MPICH.
 
-Stock's waiting processes never yield, which makes its suite three times as long on few cores: it runs what does not pass
-with ours.  Results are stored by the sum of the library, so that an interrupted comparison continues.
+Stock's waiting processes never yield, which makes its suite three times as long on few cores: it runs the tests that do
+not pass with ours.  Results are stored by the sum of the library, so that an interrupted comparison continues.
 """
 
 from __future__ import annotations

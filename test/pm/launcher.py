@@ -1,4 +1,4 @@
-"""mpiexec, its proxies and the adapt board, without libmpi: what all tests of this folder use."""
+"""mpiexec, its proxies and the adapt board, without libmpi: the common part of all tests of this folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def children(pid: int, field: str = "pid") -> list[str]:
 
 
 def inodes_of(pid: int) -> set[int]:
-    """Of what it has open: what it closes meanwhile is left out."""
+    """Inodes of the descriptors that it has open, without those that it closes meanwhile."""
     found = set()
     for fd in procfs.descriptors(pid):
         with contextlib.suppress(FileNotFoundError):
@@ -177,7 +177,7 @@ def finish_soon(bench: Bench, job: subprocess.Popen[str]) -> Result:
 
 
 def finish_all_soon(bench: Bench, jobs: list[subprocess.Popen[str]]) -> list[Result]:
-    """Jobs that run at the same time: what they wait for, they wait for together."""
+    """Jobs that run at the same time, so that their waiting times overlap."""
     results = []
     for job in jobs:
         try:

@@ -15,14 +15,14 @@ LAST_WORDS = 'kill -STOP $PPID; echo last words >&2; echo cmd=abort exitcode=7 >
 
 
 def test_last_words(bench: Bench) -> None:
-    """What a process prints right before it aborts is printed, though its proxy finds both at the same time."""
+    """Output of a process right before its abort is printed, though its proxy receives both at the same time."""
     result = bench.run("-n", 1, program=["bash", "-c", LAST_WORDS])
     expect("last words" in result.err, f"missing: {result}")
     expect(result.code == 7, f"exit code {result.code}")
 
 
 def test_last_words_of_another_host(bench: Bench) -> None:
-    """What a process prints before one of another host aborts is printed, though its proxy has not read it yet."""
+    """Output of a process before another host's process aborts is printed, though its proxy has not read it yet."""
     printed, aborted = bench.folder / "printed", bench.folder / "aborted"
     prints = f"kill -STOP $PPID; echo last words >&2; echo $PPID >{printed}.new; mv {printed}.new {printed}; sleep 60"
     aborts = f'until [ -e {printed} ]; do sleep 0.1; done; echo $$ >{aborted}; echo cmd=abort exitcode=7 >&"$PMI_FD"; sleep 60'
@@ -47,7 +47,7 @@ def test_rigid_jobs_leave_no_trace(bench: Bench) -> None:
 
 
 def test_commands_without_their_words(bench: Bench) -> None:
-    """The job ends, because its client does not know PMI; mpiexec names what is missing."""
+    """The job ends, because its client does not know PMI; mpiexec names the missing argument."""
     for command, missing in (
         ("publish_name port=p", "service"),
         ("publish_name service=s", "port"),

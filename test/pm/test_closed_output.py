@@ -1,4 +1,4 @@
-"""Jobs whose processes have closed their output, so that only mpiexec and PMI are left to talk to the proxy."""
+"""Jobs whose processes have closed their output, so that only mpiexec and PMI communicate with the proxy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OVER_TWO = ["-hosts", "aa,bb", "-ppn", 2]
 
 
 def start(bench: Bench, program: str, *args: object, count: int = 2) -> subprocess.Popen[str]:
-    """`count` processes close their output and go on with the program."""
+    """`count` processes close their output and continue with the program."""
     for left in bench.folder.glob("silent-*"):
         left.unlink()
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh]

@@ -1,5 +1,6 @@
 """The command line of mpiexec: each option with an argument that is right, with none, and with malformed ones; commands
-without a program; configuration files; and what options ensure of output, variables, folders, bindings and exit codes.
+without a program; configuration files; and the effects of options on output, variables, folders, bindings and exit
+codes.
 
 CASES has a row for each option.  A malformed or missing argument ends mpiexec with exit code 1 and one line that begins
 with the option's name.
@@ -218,7 +219,7 @@ def test_lines_with_ranks_are_whole(mpiexec: Mpiexec) -> None:
 
 
 def test_a_prompt_with_a_rank_is_written(mpiexec: Mpiexec) -> None:
-    """Before its line ends: the program waits until somebody has seen it."""
+    """Before its line ends: the program waits until the prompt was read."""
     script = "printf 'name? '; until [ -e answered ]; do sleep 0.01; done; echo thanks"
     words = [str(mpiexec.program), "-l", "-n", "1", "/bin/sh", "-c", script]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=mpiexec.folder) as job:
@@ -229,7 +230,7 @@ def test_a_prompt_with_a_rank_is_written(mpiexec: Mpiexec) -> None:
 
 
 def test_files_of_output_are_written_anew(mpiexec: Mpiexec) -> None:
-    """Nothing of a longer file that was there stays."""
+    """No part of a longer existing file remains."""
     (mpiexec.folder / "out.0").write_text("a long line of an earlier job\n" * 3)
     done = mpiexec("-outfile-pattern", "out.%r", "-n", "2", "/bin/echo", "short")
     assert done.returncode == 0 and done.stdout == "", done
@@ -264,7 +265,7 @@ def test_a_folder_that_is_not_there(mpiexec: Mpiexec) -> None:
 
 
 def test_a_binding_that_fails(mpiexec: Mpiexec) -> None:
-    """Processes go on, and state that they are not bound; what is no binding is an error."""
+    """Processes continue, and report that they are not bound; an invalid binding is an error."""
     done = mpiexec("-n", "1", "-bind-to", "user:100000", "echo", "on")
     assert done.returncode == 0 and done.stdout == "on\n", done
     assert "-bind-to: process 0 of this host is not bound" in done.stderr, done
@@ -274,7 +275,7 @@ def test_a_binding_that_fails(mpiexec: Mpiexec) -> None:
 
 
 def test_no_pipes_of_others(mpiexec: Mpiexec) -> None:
-    """A process has its three, and nothing of the other processes and of its proxy."""
+    """A process has its own three descriptors, and none of the other processes and of its proxy."""
     done = mpiexec("-n", "3", "ls", "-l", "/proc/self/fd")
     assert done.stdout.count("pipe:") == 3 * 3, done.stdout
 

@@ -114,7 +114,7 @@ def test_options_of_the_job_do_not_matter(bench: Bench) -> None:
 
 
 def test_a_rank_is_killed_before_init(bench: Bench) -> None:
-    """With -disable-auto-cleanup too, where nothing else ends processes on other hosts."""
+    """Also with -disable-auto-cleanup, when nothing else ends processes on other hosts."""
     result = start(bench, f"{AFTER_OTHERS}kill -9 $$")
     expect(result.code == 9, f"exit code {result.code}: {result.out}{result.err}")
     bench.expect_nothing_left()
@@ -237,7 +237,7 @@ def test_a_spawned_rank_ends_and_nobody_waits(bench: Bench) -> None:
 
 
 def test_a_spawned_process_ends_in_init(bench: Bench) -> None:
-    """It is alone, and the process that has spawned it would wait for it; after MPI_Init nobody waits."""
+    """It is alone, and the process that has spawned it would wait for it; after MPI_Init no process waits."""
     begun = "b'cmd=adapt_init mode=begun\\n'"
     for lines, awaited in ((begun, True), (f"{begun} + b'cmd=adapt_init mode=rigid\\n'", False)):
         script = bench.folder / "alone.py"
@@ -261,7 +261,7 @@ def test_a_library_is_missing(bench: Bench) -> None:
 
 
 def test_a_child_may_begin_for_its_parent(bench: Bench) -> None:
-    """A process ends, and a child of its has the connection: nothing is wrong."""
+    """A process ends, and its child has the connection: this is no error."""
     options: list[list[object]] = [[], ["-pmi-port"]]
     for option in options:
         result = start(bench, f"{{ {AFTER_OTHERS} exec $joins; }} & exit 0", *option)

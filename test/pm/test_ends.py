@@ -190,7 +190,8 @@ def start_heeding(bench: Bench, count: int, *words: object, options: list[object
 
 
 def test_handlers_that_hang(bench: Bench) -> None:
-    """What libinfinipath's does when a signal comes at a bad moment of MPI_Init: rigid and adaptive, in MPI_Init and later."""
+    """Handlers as libinfinipath's, which hang if a signal interrupts MPI_Init at certain moments: rigid and adaptive,
+    in MPI_Init and later."""
     kinds: list[list[str]] = [["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], []]
     jobs = [start_heeding(bench, 4, "term=hang", *words) for words in kinds]
     for job in jobs:
@@ -237,7 +238,7 @@ def test_a_signal_that_ends_processes_is_the_exit_code(bench: Bench, number: sig
 
 
 def test_second_interrupt_ends_at_once(bench: Bench) -> None:
-    """Whatever state processes and proxies are in."""
+    """In each state of processes and proxies."""
     kinds: list[list[str]] = [["mode=rigid"], []]
     for words in kinds:
         job = start_heeding(bench, 2, "term=ignore", *words)
@@ -253,7 +254,7 @@ def test_second_interrupt_ends_at_once(bench: Bench) -> None:
 
 
 def test_end_signal_while_proxies_connect(bench: Bench) -> None:
-    """Those who come late are served; those who do not come are not waited for."""
+    """Proxies that connect late get the signal; mpiexec does not wait for those that never connect."""
     jobs: list[subprocess.Popen[str]] = []
     for hosts in ("slow1,slow2", "aa,silent1"):
         for has_log in (False, True):
@@ -267,7 +268,7 @@ def test_end_signal_while_proxies_connect(bench: Bench) -> None:
 
 
 def test_mpiexec_failure_is_not_blamed_on_joining_processes(bench: Bench) -> None:
-    """A signal to mpiexec while processes join: nobody is blamed."""
+    """A signal to mpiexec while processes join: no joining process is reported as the cause."""
     options = ["-n", 2, "--adapt-schedule", "4,1", "--adapt-log", bench.log]
     job = bench.start(*options, program=[bench.process, "seconds=50", "delay=50"])
     wait_for("the expansion", lambda: bench.events("placed"))
@@ -333,7 +334,7 @@ call("cmd=finalize;")
 
 
 def test_query_of_an_ended_process(bench: Bench) -> None:
-    """Its answer goes to nobody, and the job continues."""
+    """Its answer is dropped, and the job continues."""
     script = bench.folder / "query.py"
     script.write_text(QUERY_OF_AN_ENDED_PROCESS)
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb", "-disable-auto-cleanup"]

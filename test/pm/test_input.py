@@ -36,7 +36,7 @@ def test_standard_input_follows_rank_0(bench: Bench) -> None:
 
 
 def test_input_that_nobody_reads_harms_nobody(bench: Bench) -> None:
-    """Rank 0 has closed its standard input, or has ended, and more comes: the others go on."""
+    """Rank 0 has closed its standard input, or has ended, and more input arrives: the others continue."""
     for name, end in (("closed", "exec <&-"), ("ended", "exit 0")):
         printed, over = bench.folder / f"{name}-read", bench.folder / f"{name}-over"
         program = (
@@ -73,7 +73,7 @@ class Writer(threading.Thread):
         self.stream.close()
 
     def await_pause(self) -> None:
-        """Until nothing has been taken for a while."""
+        """Waits until no input has been read for a while."""
         seen = -1
         while self.taken != seen:
             seen = self.taken
@@ -83,7 +83,8 @@ MUCH_INPUT = b"".join(b"line %d\n" % i for i in range(1 << 20))
 
 
 def test_a_slow_reader_of_input_gets_all(bench: Bench) -> None:
-    """What rank 0 does not read yet stays with the writer, and is there when it reads on; alone, beside others, elsewhere."""
+    """Input that rank 0 does not read yet stays at the writer, and arrives later; alone, beside others, on another
+    host."""
     remote = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb", "-ppn", 1]
     for name, words in (("alone", ["-n", 1]), ("beside", ["-n", 2]), ("elsewhere", [*remote, "-n", 2])):
         part, on = bench.folder / f"{name}-part", bench.folder / f"{name}-on"
@@ -118,7 +119,7 @@ def test_input_that_is_echoed_comes_back(bench: Bench) -> None:
 
 
 def test_input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
-    """Rank 0 closes its standard input, or ends, while much waits for it: the writer and the others go on."""
+    """Rank 0 closes its standard input, or ends, while much input waits for it: the writer and the others continue."""
     for name, n, end in (("closed", 2, "exec <&-"), ("ended", 2, "exit 0"), ("last", 1, "exit 0")):
         on, over = bench.folder / f"{name}-on", bench.folder / f"{name}-over"
         program = (

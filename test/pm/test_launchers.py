@@ -1,4 +1,4 @@
-"""Launches by a program such as ssh: its additional arguments, its limits, and what happens if it cannot be started."""
+"""Launches by a program such as ssh: its additional arguments, its limits, and a launcher that cannot be started."""
 
 from __future__ import annotations
 

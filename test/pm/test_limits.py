@@ -17,7 +17,7 @@ from support.checks import expect, wait_for
 
 @contextlib.contextmanager
 def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.socket]) -> Iterator[None]:
-    """Other programs hold what descriptors mpiexec may still open, and more of them wait to be taken in."""
+    """Other programs occupy all descriptors that mpiexec may still open, and more connections wait to be accepted."""
     usual = resource.prlimit(job.pid, resource.RLIMIT_NOFILE)
     highest = max(procfs.descriptors(job.pid))
     resource.prlimit(job.pid, resource.RLIMIT_NOFILE, (highest + 2, usual[1]))
@@ -32,7 +32,8 @@ def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.sock
 
 
 def test_no_descriptor_for_a_proxy(bench: Bench) -> None:
-    """The growth waits for a descriptor; it is given up in time, and the job goes on, and grows when there are some."""
+    """The growth waits for a descriptor; it is given up in time; the job continues, and grows when descriptors are
+    free."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "4s"
     job, port = start_slow_growth(bench, "0s:2/hosts=slow1,8s:2/hosts=aa", probes=1)
     with no_descriptors(job, lambda: socket.create_connection(("127.0.0.1", port))):
@@ -205,7 +206,7 @@ def test_no_process_for_the_second_host(bench: Bench) -> None:
 
 
 def test_no_file_may_be_written(bench: Bench) -> None:
-    """As under stock; what would need one is not offered."""
+    """As under stock; adaptations, which need files, are not offered."""
     limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))}
     result = bench.run("-n", 2, program=["/bin/echo", "done"], **limits)
     expect((result.code, result.out) == (0, "done\ndone\n"), f"{result}")
@@ -213,7 +214,7 @@ def test_no_file_may_be_written(bench: Bench) -> None:
 
 
 def test_files_may_not_grow(bench: Bench) -> None:
-    """Where there is no space for a plan, or for the log, the job goes on."""
+    """If there is no space for a plan, or for the log, the job continues."""
     job = bench.start("-n", 2, "--adapt-log", bench.log, program=[bench.process, "probes=2", "seconds=60"])
     wait_for("the step", lambda: bench.events("adaptive"))
     proxy = int(children(job.pid)[0])

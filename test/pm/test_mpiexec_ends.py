@@ -1,4 +1,4 @@
-"""mpiexec is killed, or its time is over: nothing remains."""
+"""mpiexec is killed, or its time limit is reached: nothing remains."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def number_of_call(name: str) -> int:
 
 
 def test_mpiexec_killed_with_started_processes(bench: Bench) -> None:
-    """What a program has started on a slot, and what that has started, ends with mpiexec."""
+    """Processes that a program has started on a slot, and their descendants, end with mpiexec."""
     script = bench.folder / "starts.py"
     script.write_text(STARTS_A_SHELL)
     numbers = [number_of_call("PMI_TASK_ALLOCATE"), number_of_call("PMI_TASK_START")]

@@ -33,7 +33,8 @@ def start_spilling(bench: Bench, *words: object, schedule: str = "4,2", **option
 
 
 def test_reader_pauses(bench: Bench) -> None:
-    """Nobody reads mpiexec's output: it adapts, answers, stays small; nothing of the output is missing."""
+    """No process reads mpiexec's output: mpiexec adapts, answers, and its memory stays small; all output arrives
+    later."""
     job = start_spilling(bench)
     wait_for("both adaptations", lambda: len(bench.sizes()) == 2)
     expect(query_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
@@ -47,7 +48,7 @@ def test_reader_pauses(bench: Bench) -> None:
 
 
 def test_reader_comes_last(bench: Bench) -> None:
-    """All processes have ended long before anybody reads: mpiexec waits with their output."""
+    """All processes have ended long before their output is read: mpiexec waits with it."""
     job = start_spilling(bench, "spill=300")
     wait_for("the processes to end", lambda: bench.events("ended") and bench.processes() == [job.pid])
     time.sleep(7)  # longer than mpiexec waits when it has failed
@@ -58,7 +59,7 @@ def test_reader_comes_last(bench: Bench) -> None:
 
 
 def test_reader_pauses_and_interrupts(bench: Bench) -> None:
-    """Ctrl-C while nobody reads: all processes end, and mpiexec ends without its reader."""
+    """Ctrl-C while no process reads: all processes end, and mpiexec ends without its reader."""
     job = start_spilling(bench, "probes=0", schedule="4")
     wait_for("the adaptation", lambda: bench.sizes())
     job.send_signal(signal.SIGINT)
@@ -70,8 +71,8 @@ def test_reader_pauses_and_interrupts(bench: Bench) -> None:
 
 
 def test_mpiexec_learns_late(bench: Bench) -> None:
-    """It learns of the first adaptive process late: until then the proxy leaves output where it is, and whoever pauses
-    does not keep mpiexec from hearing of it."""
+    """mpiexec is notified of the first adaptive process late: until then the proxy does not read output, and a reader
+    that pauses does not delay the notification."""
     job = start_spilling(bench, "stop=1", "probes=0", schedule="4")
     wait_for("mpiexec to stop", lambda: re.search(r"^State:\s+T", Path(f"/proc/{job.pid}/status").read_text(), re.M))
     proxy = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
@@ -84,7 +85,7 @@ def test_mpiexec_learns_late(bench: Bench) -> None:
 
 
 def test_reader_goes(bench: Bench) -> None:
-    """mpiexec ends, as every program of a pipeline whose reader has ended."""
+    """mpiexec ends, as each program of a pipeline does if its reader has ended."""
     job = start_spilling(bench, "probes=0", schedule="4")
     wait_for("the adaptation", lambda: bench.sizes())
     assert job.stdout
@@ -116,7 +117,7 @@ def test_plans_and_output_at_the_same_time(bench: Bench) -> None:
 
 
 def test_mpiexec_stops(bench: Bench) -> None:
-    """Ctrl-Z while processes print: they wait, and everything goes on afterwards."""
+    """Ctrl-Z while processes print: they wait, and all continue afterwards."""
     job = start_spilling(bench, schedule="1s:4,2")
     wait_for("the launch", lambda: bench.events("launching") or len(children(job.pid)) > 0)
     for _ in range(3):
@@ -170,7 +171,8 @@ def test_proxy_stops(bench: Bench) -> None:
 
 
 def test_proxy_dies_in_a_message(bench: Bench) -> None:
-    """The last thing that mpiexec gets of a joining proxy is a part of a message: the growth fails, the job goes on."""
+    """The last thing that mpiexec gets of a joining proxy is a part of a message: the growth fails, the job
+    continues."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-n", 1, "--adapt-schedule", "2,2s:1", "--adapt-log", bench.log]
     words = ["probes=0", "seconds=5", "delay=30", "spill=16000", "spill_from=1"]

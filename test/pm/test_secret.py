@@ -42,7 +42,7 @@ def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
 
 
 def expect_cut_off(port: int, printed: bytes) -> None:
-    """Another program gets nothing but the end of the connection."""
+    """Another program receives only the end of the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as other:
         other.sendall(printed)
         if len(printed) < 20:
@@ -67,7 +67,7 @@ def expect_reported_once(result: Result) -> None:
 
 @pytest.mark.load_sensitive  # the job runs for 3 s
 def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
-    """Whoever names a proxy's id without the secret is cut off; adaptive and rigid jobs go on."""
+    """A connection with a proxy's id and without the secret is closed; adaptive and rigid jobs continue."""
     for words in (["seconds=3"], ["seconds=3", "mode=rigid"]):
         launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
         job = bench.start(*launcher, "-n", 2, program=[bench.process, *words])
@@ -83,7 +83,7 @@ def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
 
 
 def test_unauthenticated_connections_before_the_proxies(bench: Bench) -> None:
-    """Whoever comes before the proxy itself, or at the same time, does not replace it: at launch and at a growth."""
+    """A connection before that of the proxy, or at the same time, does not replace it: at launch and at a growth."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     options = ["--adapt-schedule", "4/hosts=slow3+slow4", "--adapt-log", bench.log]
     job = bench.start(*launcher, "-n", 2, *options, program=[bench.process, "probes=1", "seconds=40"])
@@ -118,7 +118,7 @@ def test_each_byte_of_the_secret_counts(bench: Bench) -> None:
 
 
 def test_secret_is_nowhere_to_be_read(bench: Bench) -> None:
-    """It comes to the launcher's standard input, and is in no command line and no environment."""
+    """It is sent to the launcher's standard input, and is in no command line and no environment."""
     bench.ssh.write_text(KEEPS_STDIN)
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-v", "--adapt-schedule", "3", "--adapt-log", bench.log]
@@ -149,7 +149,7 @@ def test_every_job_has_another_secret(bench: Bench) -> None:
 
 
 def test_launcher_without_standard_input(bench: Bench) -> None:
-    """It prints what is wrong and what to do, and nobody waits; the user's own file is a way out."""
+    """An error states the reason and the remedy, and no process waits; the user's own file is the alternative."""
     deaf = bench.folder / "deaf"
     deaf.write_text(f'#!/bin/sh\nexec {bench.ssh} "$@" </dev/null\n')
     deaf.chmod(0o755)
@@ -172,7 +172,8 @@ def test_launcher_without_standard_input(bench: Bench) -> None:
 
 
 def test_proxy_does_nothing_for_an_impostor(bench: Bench) -> None:
-    """Who listens instead of mpiexec, and gets to know the proxy's half of the secret, does not know the other one."""
+    """A process that listens instead of mpiexec, and receives the proxy's half of the secret, does not know the other
+    one."""
     proxy = bench.mpiexec.parent / "hydra_pmi_proxy"
     with socket.create_server(("127.0.0.1", 0)) as impostor:
         words = ["--control-port", f"127.0.0.1:{impostor.getsockname()[1]}", "--launcher", "ssh", "--demux", "poll"]

@@ -28,7 +28,7 @@ def arguments(*args: str) -> dict[str, str]:
 
 
 def test_spawned_processes_have_no_input(bench: Bench) -> None:
-    """Nobody sends any to them: they read the end at once, also the first one."""
+    """They get no input: each reads the end of the stream at once, also the first one."""
     done = bench.folder / "done"
     result = spawn(bench, {"execname": "sh"} | arguments("-c", f"cat; echo >>{done}"))
     expect(done.exists() and done.read_text() == "\n", f"{result.code}: {result.out}{result.err}")

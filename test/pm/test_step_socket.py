@@ -38,7 +38,8 @@ def test_socket_is_private_and_removed(bench: Bench) -> None:
 
 
 def test_same_pid_in_two_namespaces(bench: Bench) -> None:
-    """Two containers that share the folder: each step has an id and a socket of its own, and nobody removes the other's."""
+    """Two containers that share the folder: each step has an id and a socket of its own, and no step removes the
+    other's."""
     folder = bench.runtime / f"elastic-mpich-{os.geteuid()}"
     unshare = ["--pid", "--fork", "--mount-proc", *(["--user", "--map-root-user"] if os.geteuid() else [])]
     options = [*unshare, bench.mpiexec, "-n", 1]

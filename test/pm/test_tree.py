@@ -64,7 +64,8 @@ def test_tree_without_fan_out(bench: Bench) -> None:
 
 
 def free_ports(count: int) -> tuple[int, int]:
-    """First and last of consecutive ports on which nobody listens, and that no connection gets by itself."""
+    """First and last of consecutive ports on which no process listens, and which the kernel assigns to no
+    connection."""
     low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     while True:
         first = random.randrange(10000, max(low, 20000) - count)
@@ -83,7 +84,7 @@ def test_tree_without_ports(bench: Bench) -> None:
 
 
 def test_no_port_for_a_launch(bench: Bench) -> None:
-    """mpiexec has the ports of the launch alone: a growth fails, with the reason, and the job goes on."""
+    """mpiexec has the ports of the launch alone: a growth fails, with the reason, and the job continues."""
     first, last = free_ports(2)
     bench.extra["MPIEXEC_PORT_RANGE"] = f"{first}:{last}"
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
@@ -104,7 +105,8 @@ def test_no_port_for_a_launch(bench: Bench) -> None:
 
 
 def test_tree_loses_proxies(bench: Bench) -> None:
-    """A proxy is killed while commands are on their way through it: the job goes on, or ends for it; nobody waits for ever."""
+    """A proxy is killed while it forwards commands: the job continues, or ends because of it; no process waits for
+    ever."""
     for round_number in range(8):
         bench.log.unlink(missing_ok=True)
         job = start_tree(bench, "0.3s:12,9", "probes=1", "seconds=50")

@@ -22,7 +22,7 @@ def test_unreachable_host(bench: Bench) -> None:
 
 
 def test_mpiexec_dies_while_proxies_come(bench: Bench) -> None:
-    """A proxy that comes when mpiexec is not there any more ends, also where its launcher is mpiexec's child."""
+    """A proxy that connects after the end of mpiexec ends, also if its launcher is mpiexec's child."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     job = bench.start(*launcher, "-n", 2, program=["/bin/sleep", "1000"])
     wait_for("the launchers", lambda: len(children(job.pid)) == 2)
@@ -32,7 +32,7 @@ def test_mpiexec_dies_while_proxies_come(bench: Bench) -> None:
 
 
 def test_silent_host(bench: Bench) -> None:
-    """A launcher that neither starts the proxy nor ends, whatever it is sent."""
+    """A launcher that neither starts the proxy nor ends, and ignores signals."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "1s"
     result = bench.adapt(
         "-n", 2, "--adapt-schedule", "4/hosts=silent1+aa,3", words=["probes=1", "seconds=30"], hosts="aa:4"
@@ -62,7 +62,8 @@ assert "finalize_ack" in query(b"cmd=finalize\\n")
 
 
 def test_spawn_on_silent_hosts(bench: Bench) -> None:
-    """DS4: launchers of spawned processes that neither start their proxy nor end: the spawn fails in time, the job goes on."""
+    """DS4: launchers of spawned processes that neither start their proxy nor end: the spawn fails in time, the job
+    continues."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "1s"
     script = bench.folder / "spawns.py"
     script.write_text(SPAWN_TWICE)
@@ -76,7 +77,7 @@ def test_spawn_on_silent_hosts(bench: Bench) -> None:
 
 
 def test_unreachable_host_at_launch(bench: Bench) -> None:
-    """Nobody waits for a host that cannot be reached; the other processes end, too."""
+    """No process waits for a host that cannot be reached; the other processes end, too."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,down1,bb,down2"]
     with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
     for options in with_log:
@@ -149,7 +150,7 @@ finally:
 
 
 def expect_failure(bench: Bench, launcher: str, after: str, options: list[object]) -> None:
-    """A launch on two hosts, or one, whose last proxy dies."""
+    """A launch on two hosts, or one, whose last proxy fails."""
     folder = Path(tempfile.mkdtemp(dir=bench.folder))
     real = bench.mpiexec.parent / "hydra_pmi_proxy"
     mpiexec, words = bench.mpiexec, ["-launcher", "fork"]
@@ -180,7 +181,7 @@ def expect_failure(bench: Bench, launcher: str, after: str, options: list[object
 
 
 def test_proxy_dies_while_the_job_starts(bench: Bench) -> None:
-    """Before it states who it is, right after, in the middle of a message, and while mpiexec waits for all in a barrier."""
+    """Before it sends its id, right after, in the middle of a message, and while mpiexec waits for all in a barrier."""
     with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
     for launcher, hello in (("one host", 4), ("fork", 4), ("ssh", 4 + 16)):
         for options in with_log:
@@ -230,7 +231,7 @@ else:
 
 
 def test_barrier_of_a_lost_host(bench: Bench) -> None:
-    """The last host enters a barrier when another host of it is lost: the loss is reported, and nothing else."""
+    """The last host enters a barrier after another one has failed: only this failure is reported."""
     script = bench.folder / "barrier.py"
     script.write_text(BARRIER_OF_A_LOST_HOST)
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]

@@ -115,7 +115,7 @@ while True:
 
 
 def test_malformed_reports(bench: Bench) -> None:
-    """A proxy's message of several reports does not add up, in several ways: the growth fails, the job goes on."""
+    """A proxy's message of several reports is inconsistent, in several ways: the growth fails, the job continues."""
     for how in ("endless", "larger", "nested", "rest"):
         bench.log.unlink(missing_ok=True)
         bench.ssh.write_text(STANDS_BETWEEN.replace("HOW", how))
@@ -184,7 +184,8 @@ os.write(1, b"queried\n")
 
 
 def test_set_calls(bench: Bench) -> None:
-    """Calls on process sets that are malformed, too long, too many or never finished hurt nobody; proper ones go on."""
+    """Calls on process sets that are malformed, too long, too many or never finished affect no other process; valid
+    ones continue."""
     script = bench.folder / "queries.py"
     script.write_text(QUERIES_SETS)
     result = bench.run("-n", 2, program=[sys.executable, script])
@@ -354,7 +355,7 @@ NO_COMMANDS = [
 
 
 def test_no_commands(bench: Bench) -> None:
-    """Whatever a process sends, mpiexec and the proxy end the job with a message, and do not crash."""
+    """After invalid data of a process, mpiexec and the proxy end the job with a message, and do not crash."""
     sender, file = bench.folder / "sender.py", bench.folder / "line"
     sender.write_text("import os, time; os.write(int(os.environ['PMI_FD']), open('line', 'rb').read()); time.sleep(20)")
     for line in NO_COMMANDS:
@@ -367,7 +368,7 @@ def test_no_commands(bench: Bench) -> None:
 
 
 def test_unauthenticated_connections_on_the_control_port(bench: Bench) -> None:
-    """Rubbish, half a message, nothing, and many at once."""
+    """Garbage, half a message, no data, and many connections at once."""
     job, port = start_slow_growth(bench)
     with contextlib.ExitStack() as open_connections:
         for printed in (b"", b"x", b"abc", b"\xff" * 4, b"\xff" * 100000, *[b"" for _ in range(100)]):

@@ -1,8 +1,7 @@
-"""kill -9 of whoever takes part in an adaptation, at each of its six steps (SPEC, "Six steps"): a table of what
-came of it.
+"""kill -9 of each participant of an adaptation, at each of its six steps (SPEC, "Six steps"): a table of the outcomes.
 
-Whatever is killed: elasticd answers (again), the job ends once, done with the right result or failed, its accepted
-requests have one end each, its processes have ended, its cores are free, and the job beside it does not notice.
+For each victim: elasticd answers (again), the job ends once, done with the right result or failed, its accepted
+requests have one end each, its processes have ended, its cores are free, and the job beside it is not affected.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ SAMPLE = [("elasticd", 4), ("mpiexec", 3), ("joining process", 2), ("leaving pro
 
 
 class StepEvents:
-    """What a step reports, read from its socket until it ends."""
+    """The events of a step, read from its socket until it ends."""
 
     def __init__(self, path: str) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -149,7 +148,7 @@ def one_death(daemon: Daemon, program: Path, victim: str, step: int, change: tup
 
 
 def fail_or_finish(daemon: Daemon, number: int) -> dict[str, Any]:
-    """A job whose victim did or did not belong to the world any more."""
+    """A job whose victim may or may not have left the world already."""
 
     def has_ended() -> bool:
         job = daemon.job(number)

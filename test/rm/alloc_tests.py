@@ -68,7 +68,7 @@ def the_command_ends_with_its_job(bench: Bench) -> None:
 
 
 def the_job_ends_with_the_terminal(bench: Bench) -> None:
-    """Also if `elastic alloc` is killed: nobody has to release the cores."""
+    """Also if `elastic alloc` is killed: the cores are released without a command."""
     daemon = start(bench)
     with alloc(daemon, "-n", "4", "sh", "-c", "echo $$ >up; exec sleep 1000") as process:
         wait_for("the command", lambda: (daemon.folder / "up").exists() and (daemon.folder / "up").read_text())

@@ -1,5 +1,5 @@
-"""An unprivileged user attacks elasticd over both sockets while another one's jobs run: no honest request is refused, memory and
-the store stay bounded, and no request holds the loop.  What is sent follows from the seed."""
+"""An unprivileged user attacks elasticd over both sockets while another one's jobs run: no honest request is refused,
+memory and the store stay bounded, and no request holds the loop.  The seed determines the data that is sent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def hostile_request(chance: random.Random) -> tuple[str, str, bytes | None]:
 
 
 class Attack:
-    """What one user does at once; all of it is in processes of that user."""
+    """The simultaneous actions of one user, in processes of that user."""
 
     def __init__(self, daemon: Daemon, port: int, secret: str, seed: int, end: float) -> None:
         self.daemon, self.port, self.secret, self.seed, self.end = daemon, port, secret, seed, end
@@ -89,7 +89,7 @@ class Attack:
                 self.counts[f"500 of {request[:2]} {(request[2] or b'')[:200]!r}"] = 1
 
     def never_reads(self, number: int) -> None:
-        """Long answers, one after the other, on a connection that nobody reads."""
+        """Long answers, one after the other, on a connection that is never read."""
         paths = ["/v1/jobs?all=true&limit=10000", "/v1/records?limit=10000", "/v1/timeline?from_ms=0", "/v1/report?by=user", "/v1/nodes"]
         while time.monotonic() < self.end:
             head = f"Authorization: Bearer {self.secret}\r\n" if number % 2 == 0 else ""

@@ -1,4 +1,4 @@
-"""What elasticd does while it lives: jobs, nodes, records, metrics."""
+"""elasticd while it runs: jobs, nodes, records, metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A real elasticd with a folder of its own, and how tests speak to it.  Nothing outlives a test: the bench ends what it started."""
+"""A real elasticd with a folder of its own, and its interface for tests.  Nothing outlives a test: the bench ends all
+that it started."""
 
 from __future__ import annotations
 
@@ -175,7 +176,7 @@ def read_reply(connection: http.client.HTTPConnection) -> Reply:
 
 
 class HangingFolder:
-    """A folder in which every file access hangs, as on a failed server: a FUSE file system that nobody answers for."""
+    """A folder in which every file access hangs, as on a failed server: a FUSE file system without a server process."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.device = path, -1
@@ -230,7 +231,7 @@ def processes_of(folder: Path) -> list[int]:
 
 
 class Bench:
-    """What one test has: its folder, its daemons."""
+    """The objects of one test: its folder, its daemons."""
 
     def __init__(self, programs: Programs, folder: Path, full: bool, seed: int, patience: float = 1.0) -> None:
         self.programs, self.folder, self.full, self.seed = programs, folder, full, seed
@@ -254,7 +255,7 @@ class Bench:
         return self.programs.mpi
 
     def finish(self) -> None:
-        """A test that went well leaves nothing: no process, no folder of a step, no socket."""
+        """A test that passed leaves no process, no folder of a step, and no socket."""
         for daemon in self.daemons:
             if daemon.process and daemon.process.poll() is None:
                 expect(daemon.stop() == 0, "elasticd did not end with 0 at SIGTERM")
@@ -293,7 +294,7 @@ def free_port() -> int:
 
 
 def configurations_are_refused(bench: Bench, cases: dict[str, str]) -> None:
-    """Of each text of a configuration: what elasticd states, when it checks it and when it is to start with it."""
+    """For each text of a configuration: the error of elasticd, when it checks it and when it is to start with it."""
     daemon = bench.daemon()
     options: list[list[str]] = [["--check-config"], []]
     for config, wanted in cases.items():

@@ -27,7 +27,7 @@ def node(daemon: Daemon, name: str) -> dict[str, Any]:
 
 
 def shown_by(daemon: Daemon, number: int) -> list[list[str]]:
-    """What the processes print, by rank."""
+    """The output of the processes, by rank."""
     job = daemon.wait_end(number)
     text = (daemon.folder / f"elastic-{number}.out").read_text()
     expect(job["state"] == "DONE", f"{job['state']}: {text}")
@@ -122,7 +122,7 @@ def gpus_survive_restarts_and_changes_of_the_configuration(bench: Bench) -> None
 
 
 def devices_of(program: Path) -> list[int]:
-    """What the processes of the program see, one each."""
+    """The devices that each process of the program sees."""
     processes = [pid for pid in procfs.pids() if procfs.words(pid)[:1] == [str(program)] and not procfs.has_ended(pid)]
     return sorted(int(procfs.environment(pid)["CUDA_VISIBLE_DEVICES"]) for pid in processes)
 

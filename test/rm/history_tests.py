@@ -1,4 +1,4 @@
-"""Long history: it holds up nobody, whoever reads it, and every page of it can be reached."""
+"""Long history: readers of it delay no other request, and every page of it can be reached."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def set_records(database: sqlite3.Connection, records: int) -> None:
 
 
 def make_history(daemon: Daemon, count: int) -> None:
-    """Copies of one ended job and of its records, of the user who ran it, while no elasticd uses the store."""
+    """Copies of one ended job and of its records, of the user that ran it, while no elasticd uses the store."""
     database = sqlite3.connect(daemon.state / "store.sqlite")
     first, uid, submitted, ended, body = database.execute("SELECT job, uid, submitted_ms, ended_ms, body FROM ended").fetchone()
     launch = database.execute("SELECT body, script FROM launch WHERE job = ?", (first,)).fetchone()

@@ -9,7 +9,7 @@
     step     rubbish, depth, length and no bytes on the socket of its own step
     ports    the same on each port on which its launcher listens
 
-It goes on until it is killed, or its daemon has closed the connection; then it waits.
+It continues until it is killed, or its daemon has closed the connection; then it waits.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def send(line: bytes) -> None:
 
 
 def receive() -> None:
-    """What is there: whoever reads nothing is waited for."""
+    """Receives available data; waits for a peer that does not read."""
     while select.select([PMI], [], [], 0)[0] and os.read(PMI, 65536):
         pass
 

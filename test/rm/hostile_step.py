@@ -71,7 +71,7 @@ def be_good(connection: socket.socket) -> None:
 
 
 def performance(number: int, **other: object) -> dict[str, object]:
-    """An answer of a step of two processes that goes on as it has begun."""
+    """An answer of a step of two processes with a constant behaviour."""
     loop: Json = {"key": "probe", "parent": None, "ranks": "0-1", "processes": 2, "iterations": 20 * number, "measured_every": 1,
                   "loop_us": 2000000 * number, "mpi_us": 500000 * number, "ratio_min": 0.2, "ratio_max": 0.3, "slowest": []}  # fmt: skip
     return {

@@ -1,4 +1,5 @@
-"""Jobs that lie to elasticd, while a good one lives beside them: elasticd goes on, bounded, and the good job notices nothing."""
+"""Jobs that send false data to elasticd, beside a good one: elasticd continues, bounded, and the good job is not
+affected."""
 
 from __future__ import annotations
 
@@ -176,7 +177,7 @@ GOOD, BAD = 1, 65534  # users of every Debian: daemon, nobody
 
 
 def run_as(uid: int, task: Callable[[], Any]) -> Any:
-    """What the task returns, done by a process of that user."""
+    """The result of the task, executed by a process of that user."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

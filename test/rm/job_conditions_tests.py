@@ -1,4 +1,4 @@
-"""What a job may wait for, what may be changed of it, and the signal that it gets before its limit: against a real elasticd."""
+"""Conditions that a job may wait for, changes of a job, and the signal before its limit: against a real elasticd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Elastic jobs under a real mpiexec: they give way, grow back, and survive deaths.  The program checks its own result."""
+"""Elastic jobs under a real mpiexec: they shrink for other jobs, grow again, and survive failures.  The program checks
+its own result."""
 
 from __future__ import annotations
 
@@ -177,7 +178,7 @@ def elasticd_is_killed_while_a_job_adapts(bench: Bench) -> None:
 
 
 def a_script_with_two_elastic_steps(bench: Bench) -> None:
-    """The second mpiexec of a script starts with what the job has by then, and its epochs go on."""
+    """The second mpiexec of a script starts with the present allocation of the job, and its epochs continue."""
     program = work_program(bench)
     daemon = bench.start(config=CONFIG, nodes=2, cores=2)
     script = f"#!/bin/sh\nmpiexec {program} $PWD/stop-1\nmpiexec {program} $PWD/stop-2\n"

@@ -46,7 +46,7 @@ def holder_of_taken(daemon: Daemon) -> int:
 
 
 def wait_until_held(daemon: Daemon, job: int) -> None:
-    """Until names.c has registered its name and has tried what it must not do."""
+    """Waits until names.c has registered its name and has tried forbidden calls."""
     output = Path(daemon.job(job)["output"])
     wait_for("its name", lambda: "held" in (output.read_text() if output.exists() else ""))
 
@@ -96,7 +96,7 @@ def a_name_goes_with_its_mpiexec(bench: Bench) -> None:
 
 
 def a_name_goes_with_a_killed_mpiexec(bench: Bench) -> None:
-    """Its job goes on; another one has the name at once, also if elasticd has been restarted meanwhile."""
+    """Its job continues; another one gets the name at once, also if elasticd has been restarted meanwhile."""
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=2)
     sleeper = holder_of_taken(daemon)
@@ -137,7 +137,8 @@ def a_lookup_of_a_name_survives_a_restart_of_elasticd(bench: Bench) -> None:
 
 
 def a_server_withdraws_its_name_while_elasticd_is_down(bench: Bench) -> None:
-    """It does not wait for elasticd, which is queried later, in order; at the end mpiexec names what remains."""
+    """It does not wait for elasticd, which is queried later, in order; at the end mpiexec reports the remaining
+    names."""
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=1)
     go = daemon.folder / "go"

@@ -19,7 +19,7 @@ SOON = '[scheduling]\nstart_pause = "100ms"\noffer_pause = "200ms"\nrefusal_paus
 
 
 def config_with(bench: Bench, more: str = "", **programs: str) -> str:
-    """A configuration with these shell scripts; both note what they do."""
+    """A configuration with these shell scripts; both record their actions."""
     config = SOON + "[job]\n" + more
     for kind, text in programs.items():
         path = bench.folder / kind
@@ -35,7 +35,7 @@ def notes(bench: Bench) -> list[str]:
 
 
 def kinds(bench: Bench, name: str) -> list[str]:
-    """What has run on this node."""
+    """The programs that have run on this node."""
     return [line.split()[0] for line in notes(bench) if f" {name} " in line]
 
 

@@ -1,4 +1,4 @@
-"""What elasticd knows of how jobs use their time: real programs under a real mpiexec, and steps that lie about it."""
+"""elasticd's data about the use of time by jobs: real programs under a real mpiexec, and steps that send false data."""
 
 from __future__ import annotations
 
@@ -159,8 +159,9 @@ def cores_go_to_who_computes(bench: Bench) -> None:
 
 
 def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
-    """SPEC-epop C8, the case studies themselves: elimination in a small system, whose time is spent in MPI, gives half again and
-    again, and multiplication, which waits between its shifts, takes what is given as soon as there is a square of it."""
+    """SPEC-epop C8, the case studies themselves: elimination in a small system, whose time is spent in MPI, repeatedly
+    gives half of its cores, and multiplication, which waits between its shifts, takes them as soon as they make a
+    square."""
     mpi = bench.needs_mpi()
     archives = {name: bench.folder / f"{name}.epop" for name in ("gauss", "cannon")}
     command: list[str | Path] = ["make", "-s", "-C", EXAMPLES, f"MPICC={mpi / 'bin/mpicc'}", f"MPIFC={mpi / 'bin/mpifort'}", f"BUILD={bench.folder}"]
@@ -181,7 +182,8 @@ def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
 
 
 def come_to_rest(daemon: Daemon, program: Path, work: str, quiet_s: int) -> tuple[dict[int, int], list[dict[str, Any]]]:
-    """The three jobs, with the sizes that they are to have, and what was requested of them.  They begin together, when another job ends."""
+    """The three jobs, with the sizes that they are to have, and the requests to them.  They begin together, when
+    another job ends."""
     before = daemon.submit("sleep", "1000", min=16, max=16)
     daemon.wait_state(before, "RUNNING")
     wanted = {}
@@ -205,9 +207,10 @@ def come_to_rest(daemon: Daemon, program: Path, work: str, quiet_s: int) -> tupl
 
 
 def cores_go_to_who_can_use_them(bench: Bench) -> None:
-    """Issue 15, policy measured: of three programs that go faster with up to 2, up to 6 and all processes, of which MPI time does
-    not tell, each comes to within one process of the size that makes the product of all speeds greatest on 16 cores (2, 6, and
-    what is left), in at most 8 changes of each, and then nothing is requested of anybody for half a minute; --full: for two."""
+    """Issue 15, policy measured: three programs become faster with up to 2, up to 6 and all processes, which MPI time
+    does not show. Each gets to within one process of the size that maximises the product of all speeds on 16 cores (2,
+    6, and the rest), in at most 8 changes of each, and then no change is requested for half a minute; --full: for
+    two."""
     quiet_s = 120 if bench.full else 30
     program = compile_phases(bench, "scales_to")
     config = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
@@ -227,7 +230,7 @@ def cores_go_to_who_can_use_them(bench: Bench) -> None:
 
 
 def a_program_is_known_in_its_next_run(bench: Bench) -> None:
-    """Issue 15: what was measured is stored per user, program and arguments, also by an elasticd that was killed."""
+    """Issue 15: measurements are stored per user, program and arguments, also by an elasticd that was killed."""
     program = compile_phases(bench, "known")
     measuring = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
     daemon = bench.start(config=measuring, nodes=1, cores=4)

@@ -20,5 +20,5 @@ class ProcessorSpeed:
 
     @property
     def slowdown(self) -> float:
-        """The longest of these times by the shortest one: 1 if nothing else has run."""
+        """The longest of these times by the shortest one: 1 if no other load has run."""
         return max(self.times) / min(self.times)

@@ -1,4 +1,4 @@
-"""kill -9 of everything, and what the restarted daemon makes of it."""
+"""kill -9 of all processes of elasticd, and the state of the restarted daemon."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def a_killed_mpiexec_ends_its_job(bench: Bench) -> None:
 
 
 def kill_in_a_loop_loses_and_doubles_nothing(bench: Bench) -> None:
-    """Clients that submit with keys and repeat what was not answered, while the daemon is killed again and again."""
+    """Clients that submit with keys and repeat requests without an answer, while the daemon is killed repeatedly."""
     rounds = 30 if bench.full else 6
     seed = bench.seed
     chance = random.Random(seed)
@@ -286,7 +286,7 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
 
 
 def requests_of_all_kinds_survive_a_kill(bench: Bench) -> None:
-    """What was answered is so after kill -9 right after the answer."""
+    """An answered request is in effect after kill -9 right after the answer."""
     daemon = bench.start(nodes=1, cores=1)
     running = daemon.submit("sleep", "1000")
     daemon.wait_state(running, "RUNNING")

@@ -104,7 +104,7 @@ def a_job_in_the_style_of_the_proposal_is_resized(bench: Bench) -> None:
 
 
 def a_job_in_the_style_of_v2a_is_resized(bench: Bench) -> None:
-    """What elasticd wants is an operation that the program has not requested."""
+    """A change by elasticd is an operation that the program has not requested."""
     resized_beside_windows(bench, "v2a_loop.c", 12, high=6)
 
 
@@ -129,7 +129,8 @@ def refused_at_once(daemon: Daemon, number: int) -> list[dict]:
 
 
 def a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free(bench: Bench) -> None:
-    """SC6: what elasticd has not got is refused at once, and the program goes on; once there is a core it gets that."""
+    """SC6: a request without a free core is refused at once, and the program continues; it gets a core once one is
+    free."""
     windows_program = work_program(bench)
     program = compiled(bench, EXAMPLES / "v2a_loop.c")
     daemon = bench.start(config=CONFIG, nodes=1, cores=2)
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
 
 
 def a_process_ends_by_itself_and_its_core_is_free(bench: Bench) -> None:
-    """SL1, SM1: the job grows again, and whoever is to leave then is named by the rank that it has then."""
+    """SL1, SM1: the job grows again, and a leaving process is then named by the rank that it has then."""
     source = bench.folder / "leaves_alone.c"
     source.write_text(LEAVES_ALONE)
     program = compiled(bench, source)

@@ -201,7 +201,7 @@ def what_a_job_holds_goes_with_it(bench: Bench) -> None:
 
 
 def slots_of_failed_processes_are_released(bench: Bench) -> None:
-    """Of a process that is killed, and of an mpiexec that is, while the script of the job goes on."""
+    """Slots of a killed process, and of a killed mpiexec, while the script of the job continues."""
     program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=1, cores=4)
     for victim in ("process", "mpiexec"):

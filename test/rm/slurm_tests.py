@@ -1,4 +1,5 @@
-"""What users of Slurm expect of elasticd itself: sizes on nodes, limits, signals, names of files, variables, messages."""
+"""Behaviour that users of Slurm expect of elasticd itself: sizes on nodes, limits, signals, names of files, variables,
+messages."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def signals_have_several_names(bench: Bench) -> None:
 
 
 def the_signal_leads_by_what_was_wanted(bench: Bench) -> None:
-    """A lead above the limit is the start; with more time the signal comes again, as long before the new limit."""
+    """With a lead above the limit the signal is sent at the start; with more time it is sent again, as long before the
+    new limit."""
     daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
     got, ready = daemon.folder / "got", daemon.folder / "ready"
     program = f"import signal, time; signal.signal(signal.SIGUSR1, lambda *_: open('{got}', 'a').write(f'{{time.time()}}\\n'))"
@@ -146,7 +148,7 @@ def arrays_are_jobs_that_have_one_name(bench: Bench) -> None:
 
 
 def elastic(daemon: Daemon, *words: str, code: int = 0) -> str:
-    """What the command prints, errors included."""
+    """The output of the command, including errors."""
     environment = {**os.environ, "ELASTICD_SOCKET": str(daemon.socket)}
     command = [str(daemon.programs.elasticd.parent / "elastic"), *words]
     done = subprocess.run(command, env=environment, cwd=daemon.folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
@@ -208,7 +210,8 @@ def every_command_takes_some_tasks_of_an_array(bench: Bench) -> None:
 
 
 def mails_report_the_states_of_jobs(bench: Bench) -> None:
-    """--mail-type with a command of the configuration: who gets what, one mail for an array, and no header of a user"""
+    """--mail-type with a command of the configuration: the recipients and their mails, one mail for an array, and no
+    header of a user"""
     mails = bench.folder / "mails"
     mails.mkdir()
     store = f'cat >"{mails}/part.$$" && mv "{mails}/part.$$" "{mails}/mail.$$"'
@@ -291,7 +294,8 @@ def refusals_name_limit_and_end(bench: Bench) -> None:
 
 
 def reasons_name_who_and_why(bench: Bench) -> None:
-    """Who cancelled a job, and why, is in the answer, in the record, in the history and in the next refusal."""
+    """The user that cancelled a job, and the reason, are in the answer, in the record, in the history and in the next
+    refusal."""
     daemon = bench.start()
     running, waiting = daemon.submit("sleep", "1000"), daemon.submit("true", held=True)
     daemon.wait_state(running, "RUNNING")

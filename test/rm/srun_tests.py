@@ -138,7 +138,7 @@ def a_cancelled_job_leaves_no_step(bench: Bench) -> None:
 
 
 def srun_of_another_user_works(bench: Bench) -> None:
-    """A job of a user whom elasticd, as root, starts: the file with the locks is the user's."""
+    """A job that elasticd, as root, starts for a user: the file with the locks is the user's."""
     bench.needs_mpi()
     daemon, work = two_users(bench)
     spec = daemon.spec("script", script=HEAD + "srun -n 2 id -u\n", slurm_environment=True, output="out", min=2)

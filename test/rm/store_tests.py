@@ -10,7 +10,8 @@ from daemon_under_test import Bench, Daemon, expect
 
 
 def a_full_disk_loses_nothing(bench: Bench) -> None:
-    """A limit on the size of files stands for the disk: what cannot be stored is refused, and later works again."""
+    """A limit on the size of files stands for the disk: requests that cannot be stored are refused, and work again
+    later."""
     daemon = bench.start()
     assert daemon.process
     held = daemon.submit("true", held=True)

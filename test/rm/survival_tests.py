@@ -1,4 +1,4 @@
-"""What a reboot, a faulty node, a full disk or the user's own haste does: no job is missing, and elasticd goes on."""
+"""A reboot, a faulty node, a full disk, or an error of the user: no job is missing, and elasticd continues."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def a_node_that_is_shut_down_requeues_its_jobs(bench: Bench) -> None:
 
 
 def a_node_that_starts_nothing_is_drained(bench: Bench) -> None:
-    """elastic-stepd is missing: the queue waits instead of becoming FAILED, and goes on when it is there again."""
+    """elastic-stepd is missing: the queue waits instead of becoming FAILED, and continues when the program exists
+    again."""
     stepd = bench.folder / "elastic-stepd"
     daemon = bench.daemon(nodes=2, cores=2, config='[scheduling]\nstart_pause = "100ms"\n')
     daemon.options.append(f"--stepd={stepd}")

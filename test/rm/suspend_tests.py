@@ -1,4 +1,4 @@
-"""Jobs that an administrator suspends: all their processes stop, and continue, whatever happens in between."""
+"""Jobs that an administrator suspends: all their processes stop, and continue, with several events in between."""
 
 from __future__ import annotations
 

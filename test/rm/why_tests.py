@@ -1,4 +1,4 @@
-"""Why a job has its size, and what it waits for, as in `elastic show`; and a program that boasts."""
+"""The reasons of a job's size, and of its wait, as in `elastic show`; and a program that exaggerates its speed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def whys(daemon: Daemon, number: int, event: str) -> list[dict[str, Any]]:
 
 
 def a_running_job_shows_the_reason_of_its_size(bench: Bench) -> None:
-    """SPEC-performance X3, X1: what reduced it, and what holds it."""
+    """SPEC-performance X3, X1: the reason of its last shrink, and the reason why it does not grow."""
     program = compile_phases(bench, "phases")
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
     gives = submit_phases(daemon, program, "-w 1600 -m 0.6", min=2, max=4, preferred=4, sizes={"rule": "power_of_two"})
@@ -112,8 +112,8 @@ def who_boasts_gives_as_any_other(bench: Bench) -> None:
 
 
 def who_does_not_probe_is_not_counted_on(bench: Bench) -> None:
-    """Issue 15, bad input: a program that never probes.  Its processes have agreed to give, and do not: others start with what is
-    truly free, and when it probes after all it is served."""
+    """Issue 15, bad input: a program that never probes.  Its shrink is agreed on and does not happen: others start on
+    cores that are really free, and when it probes later, it shrinks."""
     program = work_program(bench)
     daemon = bench.daemon(config=PATIENT, nodes=1, cores=5)
     (daemon.folder / "stop-silent.silent").touch()

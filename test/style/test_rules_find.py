@@ -1,4 +1,4 @@
-"""Each rule of maint/check-style finds a file that breaks it: a rule that finds nothing would hide what it is for."""
+"""Each rule of maint/check-style finds a file that breaks it: a rule that never finds anything would hide errors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several kinds of tests share."""
+"""The common part of several kinds of tests."""

@@ -1,4 +1,4 @@
-"""How a test states what it expects, waits for it, and reports that it cannot run here."""
+"""Functions by which a test checks a condition, waits for it, and reports that it cannot run here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Skip = pytest.skip.Exception  # raised with the reason
 
 
 class Failure(Exception):
-    """What a test expected and did not see."""
+    """A condition that a test expected and that did not hold."""
 
 
 def expect(condition: object, message: object) -> None:

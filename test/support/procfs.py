@@ -1,4 +1,5 @@
-"""What /proc shows of a process.  What has ended, or belongs to somebody else, has no words, no environment and no state."""
+"""Data of a process from /proc.  A process that has ended, or belongs to another user, has no arguments, no environment
+and no state."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ class ExpectedSkips:
         return any(line.allows(nodeid, reason) for line in self.lines)
 
     def without_effect(self, reasons: dict[str, str | None]) -> list[Line]:
-        """Lines that hold here and whose tests ran, none of which was skipped: test -> reason of its skip."""
+        """Lines whose condition holds here and whose tests ran, none of which was skipped: test -> reason of its
+        skip."""
         return [
             line
             for line in self.lines

@@ -1,4 +1,4 @@
-"""The list of expected skips: what it allows, and what it refuses."""
+"""The list of expected skips: valid and invalid lists."""
 
 from __future__ import annotations
 

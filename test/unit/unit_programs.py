@@ -20,7 +20,8 @@ LIMIT_S = 600
 
 @dataclass(frozen=True)
 class Program:
-    """One GoogleTest program of a variant: plain, asan, tsan, or clang (what is tested is compiled by clang with sanitizers)."""
+    """One GoogleTest program of a variant: plain, asan, tsan, or clang (the tested code is compiled by clang with
+    sanitizers)."""
 
     variant: str
     title: str
@@ -90,7 +91,7 @@ class Program:
 
 
 def _printed(output: str, name: str) -> str:
-    """What a test printed: the report of GoogleTest 1.12 does not have the reasons of skips."""
+    """The output of a test: the report of GoogleTest 1.12 does not have the reasons of skips."""
     _, _, rest = output.partition(f"[ RUN      ] {name}\n")
     return rest.partition(f"] {name}")[0].rpartition("\n")[0]
 
@@ -118,7 +119,7 @@ FULL = (Program("clang", "rm"), Program("asan", "step"), Program("tsan", "step")
 
 
 def built_already() -> set[str]:
-    """What `./run test` has brought up to date; ELASTIC_UNIT_BUILT lists it."""
+    """The programs that `./run test` has brought up to date; ELASTIC_UNIT_BUILT lists it."""
     variants = set(os.environ.get("ELASTIC_UNIT_BUILT", "").split())
     return variants | {"fuzz"} if "quick" in variants else variants
 

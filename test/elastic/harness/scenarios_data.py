@@ -89,7 +89,7 @@ def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
 @scenario
 def converted_lines(run: TestRun) -> None:
     """The table has the lines of the programs; where there is a number for such a code converted by hand, a third of it
-    is enough, and 15 lines state what moves."""
+    is enough, and 15 lines describe the moved data."""
     text = _converting_pages()
     reported = re.findall(r"^\| ([^|[]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
     blocks = re.findall(DIFF, text, re.MULTILINE | re.DOTALL)
@@ -108,7 +108,7 @@ CONVERTED_S = 4.0  # a run in which four adaptations are committed, on a machine
 
 
 def _compare(run: TestRun, before: Path, after: Path, least: int, record: Path | None = None, rigid_size: int = 2) -> None:
-    """The elastic program prints what the rigid one does, writes the same record, and has adapted as often as it should."""
+    """The elastic program prints and records the same as the rigid one, and has adapted as often as required."""
     amount = least
     while True:
         run.log_path.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ def under_stock(run: TestRun) -> None:
 
 @scenario
 def rigid_job(run: TestRun) -> None:
-    """I3: the resource manager is notified that the job is rigid, and nobody can resize it."""
+    """I3: the resource manager is notified that the job is rigid, and it cannot be resized."""
     options = ["--adapt-log", str(run.log_path)]
     job = run.mpiexec(options, ["--work-ms", "4000"])
     run.await_event("rigid")
@@ -89,7 +89,7 @@ def late_proxy(run: TestRun) -> None:
 
 @scenario
 def under_valgrind(run: TestRun) -> None:
-    """Nobody reads or writes what is not there, or depends on what was never set."""
+    """No invalid read or write, and no use of uninitialised memory."""
     if shutil.which("valgrind") is None:
         raise Skip("there is no valgrind here (Debian: valgrind)")
     known = Path(__file__).resolve().parent / "valgrind.supp"
@@ -123,9 +123,9 @@ def reported_again(run: TestRun, times: str) -> None:
 
 @scenario
 def no_shared_memory(run: TestRun, size: str = "16k", expected: str = "") -> None:
-    """/dev/shm is too small for the segments of a node: MPI_Init states so, and nobody dies of SIGBUS.  With a size and a
-    line of output: it is too small for what the program allocates, which it handles.  Segments have names, as if each
-    process had a pid namespace of its own."""
+    """/dev/shm is too small for the segments of a node: MPI_Init reports it, and no process ends by SIGBUS.  With a
+    size and a line of output: it is too small for the allocations of the program, which handles the error.  Segments
+    have names, as with a separate pid namespace for each process."""
     small = f'mount -t tmpfs -o size={size} tmpfs /dev/shm && exec "$@"'
     words = ["unshare", "-rm", "/bin/sh", "-c", small, "sh", str(run.setting.prefix / "bin" / "mpiexec")]
     job = run.start([*words, "-n", str(run.test.processes), "env", "PMI_PID_NAMESPACE=0", run.program()])
@@ -140,7 +140,7 @@ def no_shared_memory(run: TestRun, size: str = "16k", expected: str = "") -> Non
 
 @scenario
 def closed_descriptors(run: TestRun) -> None:
-    """A wrapper closes what the program inherits: the error names the descriptor."""
+    """A wrapper closes the inherited descriptors of the program: the error names the descriptor."""
     closes = "import os, sys; os.closerange(3, 256); os.execv(sys.argv[1], sys.argv[1:])"
     job = run.mpiexec(program=sys.executable, arguments=["-c", closes, run.program()])
     code = job.wait()
@@ -246,7 +246,7 @@ def whole_output(run: TestRun) -> None:
 
 @scenario
 def output_flows(run: TestRun, kb: str) -> None:
-    """I5: what is printed is there while the program waits for its reader, and all of a long output comes."""
+    """I5: output arrives while the program waits for its reader, and a long output arrives completely."""
     job = run.mpiexec(arguments=[*run.test.arguments, "--kb", kb])
     job.await_line("^READY ", run.test.processes)
     (run.work / "go").touch()
@@ -272,7 +272,7 @@ def labels(run: TestRun, option: str) -> None:
 
 @scenario
 def standard_input(run: TestRun) -> None:
-    """Standard input goes to rank 0 and to nobody else."""
+    """Standard input goes to rank 0 only."""
     text = "".join(f"line {i}\n" for i in range(2000))
     job = run.mpiexec(stdin=text)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
@@ -285,7 +285,7 @@ def standard_input(run: TestRun) -> None:
 
 @scenario
 def left_files(run: TestRun) -> None:
-    """C3: what leaving processes had in their stdio buffers is in their files."""
+    """C3: the stdio buffers of leaving processes are written to their files."""
     job = run.mpiexec()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
@@ -353,7 +353,7 @@ BAD_OPTIONS: tuple[tuple[str, ...], ...] = (
 
 @scenario
 def bad_options(run: TestRun) -> None:
-    """Each gets one clear message, a non-zero exit code, and nothing is launched."""
+    """Each bad option leads to one clear message and a non-zero exit code, and nothing is launched."""
     for options in BAD_OPTIONS:
         shown = " ".join(options)
         marker = run.work / "launched"
@@ -440,7 +440,7 @@ def cliques(run: TestRun) -> None:
 
 @scenario
 def foreign_descriptor(run: TestRun) -> None:
-    """P7: what is not the shared memory that was named is left alone."""
+    """P7: a descriptor that is not the named shared memory is not touched."""
     victim, content = run.work / "victim", bytes(range(256)) * 64
     victim.write_bytes(content)
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])

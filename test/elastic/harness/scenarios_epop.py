@@ -30,7 +30,7 @@ def epop_same_output(run: TestRun, other: str) -> None:
 
 @scenario
 def epop_progress(run: TestRun) -> None:
-    """Where a program of phases is, and what its phases take, seen from outside: not its call sites of MPI."""
+    """The position of a program of phases, and the time of its phases, as reported: not its call sites of MPI."""
     path = run.folder / "samples"
     job = run.mpiexec(["--adapt-performance", str(path)])
     job.await_line("^READY$")
@@ -40,7 +40,8 @@ def epop_progress(run: TestRun) -> None:
         return json.loads(lines[-1]) if lines else {}
 
     def await_once(name: str, element: int) -> None:
-        """A rigid phase without condition: known although nothing is measured in it, and left when the file is there."""
+        """A rigid phase without condition: reported although nothing is measured in it, and left when the file
+        exists."""
 
         def is_there() -> dict[str, Any] | None:
             phase = newest().get("phase")
@@ -89,9 +90,9 @@ def epop_progress(run: TestRun) -> None:
 
 @scenario
 def epop_same_share(run: TestRun) -> None:
-    """M5: the same iterations by hand and as a phase, of which it is known how much time is MPI's: the same is measured.
+    """M5: the same iterations by hand and as a phase, with a known share of MPI time: both measure the same.
 
-    Both run at the same time, so that whatever else the machine does meets both.  They sleep, and leave cores free.
+    Both run at the same time, so that other load of the machine affects both.  They sleep, and leave cores free.
     """
     source = SOURCES.parent / "bench" / "phases" / "phases.c"
     styles: dict[str, list[str]] = {"probe": [], "work": ["-DPHASES_EPOP", "-lepop", "-ladapt_data"]}
@@ -178,7 +179,7 @@ def _archive(run: TestRun, name: str, text: str) -> None:
 
 @scenario
 def epop_archives(run: TestRun) -> None:
-    """E1: what is an archive, where it is searched for, and which message comes for what is none; before MPI, with code 2."""
+    """E1: valid archives, the search for them, and messages for invalid ones; before MPI, with code 2."""
     _archive(run, "empty.so", "int something;\n")
     _archive(run, "headless", "int *get_program(void) { return 0; }\n")
     entry = "#include <epop.h>\nprogram_t *get_program(void) { return 0; }\n"
@@ -259,7 +260,7 @@ def _adapt_study(run: TestRun, command: list[str]) -> Job:
 
 
 def _same_bits(run: TestRun, name: str, count: str, job: Job, others: tuple[list[str], list[str]]) -> None:
-    """What came out of `job` is what comes out without adaptations, on one process and on four."""
+    """The results of `job` equal those without adaptations, on one process and on four."""
     reported = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
     run.check(reported, f"it prints {job.lines[-1]}")
     assert reported
@@ -272,8 +273,8 @@ def _same_bits(run: TestRun, name: str, count: str, job: Job, others: tuple[list
 
 @scenario
 def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
-    """A case study, by hand and as phases: what comes out has the same bits as without adaptations.  `count` is the option
-    that states how long it runs, `moved` the number of rows that its windows send."""
+    """A case study, by hand and as phases: the results have the same bits as without adaptations.  `count` is the
+    option for the length of the run, `moved` the number of rows that its windows send."""
     commands = _case_study(run, name)
     for command in commands:
         job = _adapt_study(run, command)
@@ -292,8 +293,8 @@ def _loops_logged(path: Path) -> set[str]:
 
 @scenario
 def cannon_loops(run: TestRun) -> None:
-    """SPEC-performance G, figure 14.4: put together, the loops of a multiplication are those of all processes, and each process
-    has found the same ones by itself.  (That what one process alone does stays its own: scenario samples.)"""
+    """SPEC-performance G, figure 14.4: the merged loops of a multiplication are those of all processes, and each
+    process has found the same ones by itself.  (Scenario samples: loops of one process alone are not merged.)"""
     path = run.folder / "samples"
     command, _ = _case_study(run, "cannon")
     mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", str(run.test.processes), "--adapt-performance", str(path)]
@@ -318,8 +319,9 @@ def _owners(world: list[int], n: int, split: int) -> dict[int, int]:
 
 
 def _rows_moved(n: int, positions: list[tuple[int, int]], changes: list[schedule.Change]) -> int:
-    """The rows whose owner changes, by windows before these columns of these systems: what is left is split evenly, what
-    is finished stays, or goes to the one before who stays.  Processes have the numbers in which they came."""
+    """The rows whose owner changes, by windows before these columns of these systems: remaining rows are split evenly,
+    finished ones stay, or move to the preceding staying process.  Processes are numbered in the order in which they
+    joined."""
     world, moved, split, system = list(range(changes[0].before)), 0, 0, 1
     born, finished = len(world), dict[int, int]()
     for change, (column, now) in zip(changes, positions, strict=True):
@@ -344,8 +346,8 @@ def _rows_moved(n: int, positions: list[tuple[int, int]], changes: list[schedule
 
 @scenario
 def epop_balance(run: TestRun) -> None:
-    """C6, --balance: after each window nobody has more than an even part of what is left, only rows whose owner changes have
-    been sent, and the solutions have the same bits."""
+    """C6, --balance: after each window no process has more than an even part of the remaining rows, only rows whose
+    owner changes have been sent, and the solutions have the same bits."""
     commands = _case_study(run, "gauss")
     line = r"gauss: (\d+) processes from column (\d+) of system (\d+) on, with up to (\d+) rows each"
     n, changes = int(run.test.arguments[1]), run.test.changes
@@ -388,7 +390,7 @@ def fortran_solver(run: TestRun) -> None:
 
 @scenario
 def epop_no_square(run: TestRun) -> None:
-    """C4: a number of processes that makes no square grid is refused at launch, and never comes about later."""
+    """C4: a number of processes that makes no square grid is refused at launch, and does not occur later."""
     folder = run.work / "examples"
     words = [f"MPICC={run.setting.prefix / 'bin' / 'mpicc'}", f"BUILD={folder}", str(folder / "cannon.epop")]
     made = run.start(["make", "-s", "-C", str(EXAMPLES), *words])
@@ -424,7 +426,7 @@ def epop_linked_check(run: TestRun) -> None:
 
 @scenario
 def epop_page(run: TestRun) -> None:
-    """The programs of the two pages compile and come to the same result with and without adaptations."""
+    """The programs of the two pages compile and have the same result with and without adaptations."""
     text = "".join(page.read_text(encoding="utf-8") for page in EPOP_PAGES)
     languages = {"c": ["mpicc", "-std=gnu11", "-ladapt_data"], "cpp": ["mpicxx", "-std=c++20"]}
     for kind, (compiler, standard, *libraries) in languages.items():

@@ -55,8 +55,8 @@ def sets_proxy_fails(run: TestRun) -> None:
 
 @scenario
 def failed_while_all_wait(run: TestRun, what: str) -> None:
-    """SF4: each process waits in another call for what does not come, a joining one to be accepted, when mpiexec or a
-    proxy is killed: all end, and nothing is left."""
+    """SF4: each process waits without end in another call, a joining one for its acceptance, when mpiexec or a proxy is
+    killed: all end, and nothing is left."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^WAITS$", run.test.processes)
     run.await_event("ready")
@@ -115,7 +115,7 @@ def lookups_counted(run: TestRun, wanted: str) -> None:
 
 @scenario
 def psets_of_windows(run: TestRun) -> None:
-    """SM3: a job with windows is queried for its sets, of which its program has made none; it goes on."""
+    """SM3: a job with windows is queried for its sets, of which its program has made none; it continues."""
     job = _serve(run, 2)
     name = str(run.step()["step"])
     for _ in range(2):
@@ -139,7 +139,7 @@ def one_at_a_time(run: TestRun) -> None:
 
 @scenario
 def leaving_stays(run: TestRun) -> None:
-    """SL3: who is to leave and does not end is reported, and nothing is ended."""
+    """SL3: a process that is to leave and does not end is reported, and nothing is ended."""
     run.environment["MPIEXEC_ADAPT_BEHIND"] = "500ms"
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
 
@@ -156,7 +156,7 @@ def leaving_stays(run: TestRun) -> None:
 
 @scenario
 def leaving_unnotified(run: TestRun) -> None:
-    """SL3: who is to leave dies before its proxy has received that it may exit; the others go on."""
+    """SL3: a leaving process is killed before its proxy has received that it may exit; the others continue."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     (line,) = job.await_line(r"^LEAVER \d+$")
     job.await_line("^NOTIFIED$")
@@ -180,7 +180,7 @@ def _lives(pid: int) -> bool:
 
 @scenario
 def joining_dies(run: TestRun, stage: str) -> None:
-    """SF2: a joining process is killed at this step of its addition; the job goes on, and the next one works."""
+    """SF2: a joining process is killed at this step of its addition; the job continues, and the next one works."""
     job = run.mpiexec(["--adapt-schedule", "4,3", "--adapt-log", str(run.log_path)], ["--stage", stage])
     number = "2" if stage == "joining" else "3"
     (started,) = job.await_line(rf"^STARTED {number} \d+$")

@@ -1,7 +1,7 @@
-"""What an adaptation schedule must lead to: sizes, and who joins and leaves in which epoch.
+"""The expected result of an adaptation schedule: sizes, and the joining and leaving processes of each epoch.
 
-Only what the tests need: the grammar of --adapt-schedule is mpiexec's business, and the harness
-works out the expected result on its own, so that a run in which nothing was adapted fails.
+Only the part that the tests need: mpiexec implements the grammar of --adapt-schedule, and the harness computes the
+expected result separately, so that a run without adaptations fails.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parse(text: str, launch: int) -> list[Change]:
 
 
 def joined_lines(changes: list[Change]) -> set[str]:
-    """What joining processes report after their first commit."""
+    """The reports of joining processes after their first commit."""
     return {
         f"JOINED epoch={change.epoch} rank={rank}"
         for change in changes
@@ -55,7 +55,7 @@ def joined_lines(changes: list[Change]) -> set[str]:
 
 
 def left_lines(changes: list[Change]) -> set[str]:
-    """What leaving processes report in an exit handler."""
+    """The reports of leaving processes in an exit handler."""
     return {
         f"LEFT epoch={change.epoch} rank={rank}" for change in changes for rank in change.leaving
     }

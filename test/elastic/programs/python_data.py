@@ -1,7 +1,7 @@
 """elastic_mpi: initialisation, probe, window, shared values, sums, files, layouts, arrays, boxes and items, with and without
 NumPy.
 
-Every element encodes its number.  What is wrong raises Error on all processes, and the window goes on.  Argument: the
+Every element encodes its number.  A wrong call raises Error on all processes, and the window continues.  Argument: the
 number of adaptations.  SPEC-epop D1 to D4, D6, F1, F3.
 """
 
@@ -140,7 +140,7 @@ class Pieces:
 
 
 class Logs:
-    """Two output files, text and bytes, which the last rank goes on with when whoever has them leaves."""
+    """Two output files, text and bytes, which the last rank continues when their owner leaves."""
 
     def __init__(self, joining):
         has = not joining and elastic.rank() == 0

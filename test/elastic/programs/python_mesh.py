@@ -1,7 +1,7 @@
 """elastic_mpi: rows of a graph with an irregular partition, ghosts, and items in cells, with array.array and NumPy.
 
-Each process also computes the whole problem alone and compares bit by bit.  What is wrong raises Error on all processes, and
-the window goes on.  Argument: the number of adaptations.  SPEC-epop D4, V1, F1.
+Each process also computes the whole problem alone and compares bit by bit.  A wrong call raises Error on all processes,
+and the window continues.  Argument: the number of adaptations.  SPEC-epop D4, V1, F1.
 """
 
 import array

@@ -1,8 +1,9 @@
 """An elasticd of the tests' own: it answers as in doc/admin/elasticd-api.md, on a Unix socket, and runs jobs as plain processes.
 
 It has nothing of the real one's decisions: a job starts as soon as it is not held, with its greatest size, on one node.
-What it is for is what the real one does rarely and the command must bear: missing answers, refusals for a while, nonsense,
-absence.  Fields that the interface does not have are refused, so that a misspelt request cannot pass here.
+It produces conditions that are rare with the real one and that the command must handle: missing answers, refusals for a
+while, invalid answers, absence.  Fields that the interface does not have are refused, so that a misspelt request cannot
+pass here.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class FakeElasticd:
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def go_away(self) -> None:
-        """As if killed: connections break, jobs go on."""
+        """As after kill -9: connections break, jobs continue."""
         assert self.server
         self.server.shutdown()
         self.server.server_close()
@@ -345,7 +346,7 @@ class FakeElasticd:
         return {"job": self.public(job)}
 
     def get_loops(self, number: int, query: dict[str, str]) -> Json:
-        """What a job does with its time, if a test has stated so (`_loops`)."""
+        """The use of time of a job, if a test has set it (`_loops`)."""
         if set(query) - {"max_age_ms"}:
             raise Refused(400, "field", f"unknown parameters {sorted(query)}")
         job = self.job(number)

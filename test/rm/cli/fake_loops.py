@@ -11,8 +11,8 @@ def now_ms() -> int:
 
 
 def measured_loops(history: list[tuple[int, int, float, float | None]]) -> dict[str, Any]:
-    """What GET /v1/jobs/ID/loops returns of a job of two processes; each interval of its history: until when, size, probes a
-    second, MPI share."""
+    """The answer to GET /v1/jobs/ID/loops for a job of two processes; each interval of its history: end time, size,
+    probes per second, MPI share."""
     probe = {
         "key": "probe", "parent": None, "ranks": "0-1", "processes": 2, "iterations": 40, "measured_every": 1, "loop_us": 8_000_000,
         "mpi_us": 2_000_000, "ratio_min": 0.1, "ratio_max": 0.4, "slowest": [{"rank": 1, "host": "n1", "mpi_ratio": 0.1}],

@@ -18,7 +18,7 @@ from support.checks import expect  # noqa: E402
 
 
 def test_attach(here: Setup) -> None:
-    """attach: what was written, what comes, and the exit code"""
+    """attach: earlier output, later output, and the exit code"""
     script = "i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); done; echo err >&2; until [ -e go ]; do sleep 0.1; done; echo end; exit 7"
     here.call("submit", "-e", "err.txt", "--wrap", script)
     here.wait_until("the job writes", lambda: (here.folder / "err.txt").exists() and "err" in (here.folder / "err.txt").read_text())
@@ -71,7 +71,7 @@ def test_attach_to_run(here: Setup) -> None:
 
 
 def test_attach_slow_reader(here: Setup) -> None:
-    """attach to elastic run: a stopped reader holds nobody up, and is notified of what it has missed"""
+    """attach to elastic run: a stopped reader delays no other one, and is notified of the bytes that it has missed"""
     run = started_run(here, "echo ready; until [ -e go ]; do sleep 0.1; done; seq 1 1500000; touch written; until [ -e enough ]; do sleep 0.1; done")
     reader = here.start("attach", "1")
     assert run.stdout and reader.stdout

@@ -33,7 +33,7 @@ def test_wrong_usage(here: Setup) -> None:
 
 
 def test_queue_and_history(here: Setup) -> None:
-    """queue, history, show: who waits, who runs, who has ended; more than one page"""
+    """queue, history, show: waiting, running and ended jobs; more than one page"""
     for i in range(5):
         here.call("submit", "--hold", "-n", "2:4", "-J", f"j{i}", "true")
     lines = here.call("queue")[0].splitlines()
@@ -90,7 +90,7 @@ def test_times_and_dependencies(here: Setup) -> None:
 
 
 def test_update(here: Setup) -> None:
-    """update: what is named is sent, for each job"""
+    """update: the named fields are sent, for each job"""
     here.call("submit", "--hold", "true")
     here.call("submit", "--hold", "true")
     out, _ = here.call("update", "1", "job:2", "-t", "2h", "-n", "2:4", "-J", "heat", "--priority=-3", "--preferred", "2")
@@ -236,7 +236,7 @@ def test_why(here: Setup) -> None:
 
 
 def test_loops(here: Setup) -> None:
-    """loops: of a job, what elasticd knows; of a job that is not measured, why"""
+    """loops: the data of elasticd about a job; the reason if a job is not measured"""
     here.call("submit", "--", "sleep", "1000")
     out, _ = here.call("loops", "1")
     expect(out == "job 1: no measurements: no sample has been taken yet\n", out)
@@ -258,7 +258,7 @@ def test_loops(here: Setup) -> None:
 
 
 def test_version(here: Setup) -> None:
-    """version: of both; without elasticd it states what to do and is no failure"""
+    """version: of both; without elasticd it states the remedy and is no failure"""
     expect("elasticd fake" in here.call("version")[0], "version")
     here.fake.go_away()
     here.environment.pop("ELASTICD_SOCKET")
@@ -305,7 +305,7 @@ def test_elasticd_of_the_allocation_starts_already(here: Setup) -> None:
 
 
 def test_sockets_of_others(here: Setup) -> None:
-    """another user's socket gets nothing, in a folder of his and in one of ours"""
+    """another user's socket gets no data, in that user's folder and in one of ours"""
     if os.getuid() != 0:
         return  # only root can be two users
     nobody = 65534

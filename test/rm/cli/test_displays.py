@@ -97,7 +97,7 @@ def test_completion_and_manual(here: Setup) -> None:
 
 
 def complete(here: Setup, words: list[str]) -> list[str]:
-    """What bash offers for the last word."""
+    """The completions of bash for the last argument."""
     script = (
         f'. {ROOT}/src/rm/cli/elastic.bash-completion; COMP_WORDS=({" ".join(word or chr(39) * 2 for word in words)}); '
         f"COMP_CWORD={len(words) - 1}; _elastic; printf '%s\\n' \"${{COMPREPLY[@]}}\""

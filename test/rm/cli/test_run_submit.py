@@ -77,7 +77,7 @@ def test_run_signals(here: Setup) -> None:
 
 
 def test_run_signals_before_the_start(here: Setup) -> None:
-    """run: a signal that comes before the job runs is passed when it runs, once"""
+    """run: a signal before the start of the job is forwarded when the job runs, once"""
     process = here.start("run", "--hold", "sleep", "600")
     here.wait_until("the job waits", lambda: here.fake.jobs)
     process.send_signal(signal.SIGUSR1)
@@ -112,7 +112,7 @@ def test_run_held_then_released(here: Setup) -> None:
 
 
 def test_run_survives_the_daemon(here: Setup) -> None:
-    """run: elasticd goes away and comes back; output and exit code are complete"""
+    """run: elasticd ends and is started again; output and exit code are complete"""
     process = here.start("run", "sh", "-c", "echo first; while [ ! -e go ]; do sleep 0.05; done; echo last; exit 5")
     assert process.stdout and process.stderr
     expect(process.stdout.readline() == "first\n", "no output")
@@ -126,7 +126,7 @@ def test_run_survives_the_daemon(here: Setup) -> None:
 
 
 def test_run_with_a_closed_reader(here: Setup) -> None:
-    """run: when nobody takes its output the job is ended"""
+    """run: when the reader of its output has ended, the job is ended"""
     process = here.start("run", "yes")
     assert process.stdout
     process.stdout.readline()
@@ -206,7 +206,7 @@ def test_submit_without_an_answer(here: Setup) -> None:
 
 
 def test_submit_refused(here: Setup) -> None:
-    """submit: what cannot be is refused with the daemon's words; what passes is tried again"""
+    """submit: impossible requests are refused with the daemon's message; temporary failures are tried again"""
     _, err = here.call("submit", "-n", "99", "true", code=1)
     expect("more than the 16 cores" in err, err)
     here.fake.refuse = [Refused(429, "rate", "too many"), Refused(503, "storage", "disk full")]

@@ -1,4 +1,5 @@
-"""What users of Slurm type at `elastic`: it works, or the answer states what to do instead.  No MPI is needed."""
+"""Commands that users of Slurm try with `elastic`: they work, or the answer states the alternative.  No MPI is
+needed."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def only(bodies: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def test_slurm_script(here: Setup) -> None:
-    """a script for Slurm is submitted unchanged; what is not honoured is reported"""
+    """a script for Slurm is submitted unchanged; options without effect are reported"""
     name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G -p long --reservation=course\n#SBATCH --account ours")
     _, err = here.call("submit", name)
     body = only(here.posted())
@@ -242,7 +243,7 @@ def test_suspend_and_resume(here: Setup) -> None:
 
 
 def test_names_that_are_no_jobs(here: Setup) -> None:
-    """cancel abc: what a job's id looks like"""
+    """cancel abc: the error states the form of a job's id"""
     for words in (("cancel", "abc"), ("resize", "abc", "3")):
         _, err = here.call(*words, code=3)
         expect("'abc' is neither a job nor a step" in err and "such as 3" in err, err)
@@ -250,7 +251,7 @@ def test_names_that_are_no_jobs(here: Setup) -> None:
 
 
 def test_where_nobody_listens(here: Setup) -> None:
-    """no elasticd: which socket, whose, and how to start one"""
+    """no elasticd: the error has the socket, its owner, and the command to start one"""
     missing = here.folder / "missing.sock"
     here.environment["ELASTICD_SOCKET"] = str(missing)
     _, err = here.call("queue", code=4)

@@ -220,7 +220,7 @@ def test_chart(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 
 def test_tables(browser: Browser, site: Site, fake: MadeUp) -> None:
-    """queue and nodes: who runs, who waits and why; ended jobs are not there"""
+    """queue and nodes: running and waiting jobs, with reasons; without ended jobs"""
     browser.loaded(site.url)
     rows = browser.run("[...document.querySelectorAll('#queue tbody tr')].map(r => r.innerText)")
     expect(len(rows) == 3 and "4 → 8" in rows[0] and "n0:2 n1:2" in rows[0], rows)
@@ -392,7 +392,7 @@ def test_loops(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 
 def test_report_file(browser: Browser, site: Site, fake: MadeUp) -> None:
-    """what 'elastic report --html' writes is drawn by the same script, without elasticd"""
+    """the file of 'elastic report --html' is drawn by the same script, without elasticd"""
     now = now_ms()
     timeline = fake.timeline({"from_ms": str(now - 300_000), "to_ms": str(now)})
     data = {"title": "a <run>", "timeline": timeline, "report": {"jobs": 3, "metrics": [{"title": "Jobs", "path": ["jobs"], "unit": "count"}]}}
@@ -407,7 +407,7 @@ def test_report_file(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 
 def test_live(browser: Browser, site: Site, fake: MadeUp) -> None:
-    """the page follows what happens, and states when elasticd is away"""
+    """the page follows changes, and reports when elasticd does not answer"""
     browser.loaded(site.url)
     number = fake.add_job("newcomer", "RUNNING", 1, 1, now_ms(), [("n2", 1)])
     browser.wait("the new job", lambda: "newcomer" in browser.text("#queue"))

@@ -1,6 +1,6 @@
 """A stand-in for mpi4py, for tests on machines that have none of this MPI: the few calls that our examples make, by ctypes.
 
-It is not mpi4py, and shows nothing about mpi4py but that its calls, so called, do what the example expects of them.
+It is not mpi4py. It only shows that the calls of an example have the effects that the example expects.
 """
 
 
