@@ -1,9 +1,8 @@
 """An elasticd of the tests' own: it answers as in doc/admin/elasticd-api.md, on a Unix socket, and runs jobs as plain processes.
 
 It has nothing of the real one's decisions: a job starts as soon as it is not held, with its greatest size, on one node.
-It produces conditions that are rare with the real one and that the command must handle: missing answers, refusals for a
-while, invalid answers, absence.  Fields that the interface does not have are refused, so that a misspelt request cannot
-pass here.
+It produces rare conditions that the command must handle: missing answers, temporary refusals, invalid answers, absence.
+Fields that the interface does not have are refused, so that a misspelt request cannot pass here.
 """
 
 from __future__ import annotations
