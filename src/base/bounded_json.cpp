@@ -34,7 +34,7 @@ Json parse_bounded(std::string_view text, int depth_max)
     return Json::parse(text, nullptr, false);
 }
 
-std::string printable(std::string_view text, size_t bytes_max)
+std::string printable_ascii(std::string_view text, size_t bytes_max)
 {
     std::string out(text.substr(0, bytes_max));
     for (char &c : out) {

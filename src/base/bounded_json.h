@@ -23,7 +23,7 @@ Json parse_bounded(std::string_view text, int depth_max = JSON_DEPTH_MAX);
 
 /* At most `bytes_max` of it, as printable ASCII: what is not becomes '?', line ends and tabs
  * blanks. */
-std::string printable(std::string_view text, size_t bytes_max);
+std::string printable_ascii(std::string_view text, size_t bytes_max);
 
 }  // namespace elastic::rm
 

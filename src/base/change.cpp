@@ -215,7 +215,7 @@ std::string format_ranks(const std::vector<int> &ranks)
     return text;
 }
 
-std::string printable(std::string text)
+std::string printable_ascii(std::string text)
 {
     std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
     return text;

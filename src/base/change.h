@@ -59,7 +59,7 @@ std::optional<long long> parse_number(std::string_view text, long long low, long
 /* "0-3,7" from ascending ranks. */
 std::string format_ranks(const std::vector<int> &ranks);
 /* What is no printable ASCII becomes '?'. */
-std::string printable(std::string text);
+std::string printable_ascii(std::string text);
 /* A long list, cut after a comma: "0,2,4 ...". */
 std::string shorten(std::string list, size_t bytes);
 

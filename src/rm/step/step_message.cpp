@@ -102,7 +102,7 @@ std::string read_event(const Json &line, const Json &event, StepMessage &message
             wrong = read_fields(line, rule.fields, message);
         }
     }
-    return wrong.empty() ? "" : "event '" + printable(name, NAME_BYTES_MAX) + "': " + wrong;
+    return wrong.empty() ? "" : "event '" + printable_ascii(name, NAME_BYTES_MAX) + "': " + wrong;
 }
 
 std::string read_answer(const Json &line, StepMessage &message)

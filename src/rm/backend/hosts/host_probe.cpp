@@ -93,7 +93,7 @@ HostReport complain(const std::string &host, const CommandEnd &end, const std::s
 
 /* ---- the answer of the host ------------------------------------------------------------------ */
 
-struct Answer {
+struct ProbeAnswer {
     bool complete = false;
     int64_t cores = 0, time_s = 0;
     std::map<std::string, int64_t> sizes;       /* -1: it is not there, or cannot be used */
@@ -114,9 +114,9 @@ bool split(const std::string &line, const std::string &word, int64_t &number, st
 }
 
 /* Other lines may come before: messages of the host at login. */
-Answer read_answer(const std::string &text)
+ProbeAnswer read_answer(const std::string &text)
 {
-    Answer answer;
+    ProbeAnswer answer;
     bool begun = false;
     for (size_t at = 0; at < text.size() && !answer.complete;) {
         size_t end = std::min(text.find('\n', at), text.size());
@@ -142,7 +142,7 @@ Answer read_answer(const std::string &text)
 }
 
 /* Empty, or what our processes would miss. */
-std::string unfit(const Answer &answer, const std::vector<InstalledFile> &files)
+std::string unfit(const ProbeAnswer &answer, const std::vector<InstalledFile> &files)
 {
     for (const InstalledFile &file : files) {
         auto found = answer.sizes.find(file.path);
@@ -197,7 +197,7 @@ HostReport judge(const std::string &host, const CommandEnd &end,
                const std::vector<InstalledFile> &files, int64_t queried_ms, int64_t answered_ms,
                const std::string &ssh)
 {
-    Answer answer = read_answer(end.output);
+    ProbeAnswer answer = read_answer(end.output);
     if (!answer.complete)
         return complain(host, end, ssh);
     HostReport poll;

@@ -56,7 +56,8 @@ Words read_words(const std::string &words, Words read = {})
             if (known)
                 read.timeout_ms = time_ms.value();
             else if (read.malformed.empty())
-                read.malformed = printable(word.substr(0, WORD_SHOWN)) + ": " + time_ms.error();
+                read.malformed =
+                    printable_ascii(word.substr(0, WORD_SHOWN)) + ": " + time_ms.error();
         } else if (word == "exclusive") {
             known = read.alone = true;
         }
