@@ -20,19 +20,19 @@ enum class AnswerCode {
     UNKNOWN,    /* no such job or node */
     STATE,      /* not in this state of the job or node */
     RIGID,      /* the job's size cannot change */
-    BUSY        /* the job is adapting: again later */
+    BUSY        /* the job is adapting: try again later */
 };
 template <> struct NamesOf<AnswerCode> {
     static constexpr const char *names[] = {"ok",      "field", "capacity", "limit",
                                             "unknown", "state", "rigid",    "busy"};
 };
 
-/* Answer to the request of a person; job 0: none. */
+/* Answer to the request of a person.  `job` 0: none. */
 struct Answer {
     static constexpr const char *NAME = "answer";
     std::string request;
     AnswerCode code = AnswerCode::OK;   /* for programs */
-    std::string message;        /* of an error, for people: what is wrong and what to do */
+    std::string message;        /* for people: what is wrong and what to do */
     JobId job = 0;
     ELASTIC_FIELDS(request, code, message, job)
 };
@@ -165,16 +165,16 @@ struct QueryStep {
     ELASTIC_FIELDS(job, step)
 };
 
-/* The one timer of the core: replaces the former one.  A Timer event is wanted at that time or
- * soon after; NEVER: none. */
+/* The one timer of the core; it replaces the former one.  The core expects a Timer event at that
+ * time or soon after.  NEVER: no timer. */
 struct SetTimer {
     static constexpr const char *NAME = "set_timer";
     int64_t at_ms = NEVER;
     ELASTIC_FIELDS(at_ms)
 };
 
-/* For the history: `number` is 1, 2, 3, ... without gaps.  The events and their data are listed
- * in record.h.  Carried out again, it is the same row. */
+/* A row of the history: `number` is 1, 2, 3, ... without gaps.  The events and their data are
+ * listed in record.h.  A repeated action gives the same row. */
 struct Record {
     static constexpr const char *NAME = "record";
     uint64_t number = 0;
@@ -183,13 +183,13 @@ struct Record {
     JobId job = 0;              /* 0: not about a job */
     std::string node;           /* empty: not about a node */
     Json data = Json::object();
-    /* One more member of the data: it can be long, and is written as JSON for whoever wants it
-     * alone. */
-    const char *list = nullptr; /* its name; null: there is none */
+    /* One more member of the data.  It can be long, and is stored as JSON that can be read
+     * separately. */
+    const char *list = nullptr; /* name of the list; null: no list */
     Blocks blocks = {};
 
     Json whole_data() const;
-    /* Of one whose data were read as JSON: puts the list where it belongs. */
+    /* For a Record whose data were read as JSON: moves the list to its member. */
     void find_list();
     template <class Self, class Visit> static void fields(Self &self, Visit &visit)
     {
@@ -217,7 +217,7 @@ using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, Resiz
                             LimitStep, QueryStep, SetTimer, Record, RemoveJob>;
 using Actions = std::vector<Action>;
 
-/* {"action": NAME, ...}; both directions. */
+/* {"action": NAME, ...}, in both directions. */
 Json to_json(const Action &action);
 Result<Action> action_from_json(const Json &json);
 const char *name_of(const Action &action);

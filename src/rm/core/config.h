@@ -35,46 +35,47 @@ struct Config {
     bool own_nodes = false;
     /* The owner of the nodes allocates whole nodes: every job is a whole-node job. */
     bool whole_nodes = false;
-    /* Refuse a job that is larger than all known nodes together. */
+    /* A job that is larger than all known nodes together is refused. */
     bool check_capacity = true;
     int64_t default_time_limit_ms = 0;  /* 0: none */
     int64_t priority_weight_ms = 60000; /* one point of priority is worth this much waiting */
     int64_t kill_grace_ms = 10000;      /* between SIGTERM and SIGKILL */
     int64_t answer_timeout_ms = 30000;  /* an action without an answer is repeated */
     int answer_tries_max = 5;
-    int64_t adapt_patience_ms = 300000; /* a change that is not agreed by then is withdrawn */
-    int64_t offer_pause_ms = 5000;      /* between two changes of one job that nobody waits for */
-    int64_t refusal_pause_ms = 30000;   /* after a change that came to nothing; doubles up to: */
+    /* a change that is not agreed on after this time is withdrawn */
+    int64_t adapt_patience_ms = 300000;
+    int64_t offer_pause_ms = 5000;      /* between two changes of one job for which no job waits */
+    int64_t refusal_pause_ms = 30000;   /* after a change that failed; doubles up to: */
     int64_t refusal_pause_max_ms = 3600000;
-    int64_t poll_interval_ms = 600000;  /* each running step is queried */
-    int64_t start_pause_ms = 5000;      /* after a start that failed, times the failures in a row */
+    int64_t poll_interval_ms = 600000;  /* interval at which each running step is queried */
+    int64_t start_pause_ms = 5000; /* after a failed start, times the number of failures in a row */
     int start_attempts_max = 3;
     int backfill_depth = 100;           /* waiting jobs after the first that are examined */
     int user_running_max = 0;           /* jobs of one user on nodes at once; 0: any number */
     int64_t user_cores_max = 0;         /* their cores together; 0: any number */
     /* of one job: cores at its largest size times time limit; 0: any */
     int64_t job_core_time_max_ms = 0;
-    /* who has used everything stands so far back in the queue; 0: nobody */
+    /* delay in the queue of a user with all recorded use; 0: no fair share */
     int64_t fair_share_ms = 0;
     /* half-life of recorded use */
     int64_t fair_share_half_life_ms = int64_t{7} * 86400 * 1000;
     int monitor_window = 5;             /* samples from which a job's MPI share is computed */
     /* efficient: MPI time by computing time of the phase, in ppm */
-    int64_t mtct_upper_ppm = 100000;    /* above it a job gives processes */
-    int64_t mtct_lower_ppm = 10000;     /* below it a job may have more */
-    /* a size at which it was above is not given again for so long */
+    int64_t mtct_upper_ppm = 100000;    /* above it a job releases processes */
+    int64_t mtct_lower_ppm = 10000;     /* below it a job may get more */
+    /* a size that was above the threshold is not given again for this time */
     int64_t ceiling_hold_ms = 600000;
-    bool reduce_when_idle = true;       /* also if nobody waits */
+    bool reduce_when_idle = true;       /* also if no job waits */
     RangeTarget range = RangeTarget::DOUBLE;
-    /* measured: nobody gets cores that bring less than this part of a proportional gain in speed,
-     * in ppm; and the same, if less, of cores that nobody else can use, until somebody can; 0: they
-     * go to all that do not become slower */
+    /* measured: no job gets cores that bring less than this part of a proportional gain in
+     * speed, in ppm.  Cores that no other job can use go to a job even if they bring less, until
+     * another job can use them.  0: cores go to all jobs that do not become slower. */
     int64_t efficiency_ppm = 500000;
     int64_t efficiency_idle_ppm = 0;
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* in memory; older ones are removed (RemoveJob) */
     std::vector<Partition> partitions;  /* empty: all nodes are for all jobs */
-    std::vector<GroupLimit> groups;     /* those that have limits */
+    std::vector<GroupLimit> groups;     /* the groups that have limits */
     std::vector<NodeReservation> reservations;
 
     bool operator==(const Config &) const = default;
@@ -89,7 +90,7 @@ struct Config {
                    own_nodes)
 };
 
-/* Empty, or what is wrong with it. */
+/* Empty, or the error in the configuration. */
 std::string check(const Config &config);
 
 }  // namespace elastic::rm

@@ -45,15 +45,15 @@ class Core {
      * answered, recorded or counted. */
     Actions handle(const Event &event);
 
-    /* Everything that the core waits for, to be carried out (again) after a restart, the timer
-     * included. */
+    /* All actions whose answers the core awaits, to be performed (again) after a restart, the
+     * timer included. */
     Actions pending() const;
 
     const State &state() const;
-    /* Empty, or why such a job would not be accepted. */
+    /* Empty, or the reason for which such a job would be refused. */
     std::string refusal(const JobSpec &spec, AnswerCode &code) const;
 
-    /* From now on no Record comes: for simulations whose history nobody reads.  All else is the
+    /* After this call there are no Records: for simulations without a history.  All else is the
      * same. */
     void keep_no_history();
 
@@ -65,9 +65,9 @@ class Core {
      * reason. */
     Json snapshot() const;
     static Result<Core> restore(const Json &snapshot, const std::vector<Json> &parts = {});
-    /* The same in parts, as of now, whatever is handled before the last one is taken: a snapshot
-     * without nodes and jobs, then `objects_max` of them at a time; null: that was all.  One at a
-     * time: the former one is dropped. */
+    /* The same in parts, as of the time of this call, whatever is handled before the last part
+     * is read: a snapshot without nodes and jobs, then `objects_max` of them at a time; null: no
+     * more parts.  Only one snapshot is in progress: begin_snapshot() drops the former one. */
     Json begin_snapshot();
     Json next_part(size_t objects_max);
 

@@ -1,6 +1,6 @@
 /*
- * For tests: a core with its clock, whose events are numbered and whose every step is checked
- * (invariants.h).
+ * For tests: a core with its clock.  It numbers the events and checks the invariants (invariants.h)
+ * after each of them.
  */
 
 #ifndef ELASTIC_RM_CORE_CORE_DRIVER_H_INCLUDED
@@ -30,7 +30,7 @@ class CoreDriver {
         return config;
     }
 
-    /* The actions of the core for this event; `actions` holds them too. */
+    /* Returns the actions of the core for this event; `actions` holds them too. */
     const Actions &send(EventContent content)
     {
         log.push_back({core.state().seq + 1, now_ms, std::move(content)});
@@ -75,7 +75,7 @@ class CoreDriver {
         EXPECT_TRUE(answer && answer->code == AnswerCode::OK) << (answer ? answer->message : "");
         return answer ? answer->job : 0;
     }
-    /* The step runs; a malleable job's program is adaptive. */
+    /* Reports that the step runs, and that the program of a malleable job is adaptive. */
     void run(JobId id)
     {
         send(StepStarted{{id, job(id).step}});
@@ -83,7 +83,7 @@ class CoreDriver {
             send(StepAdaptive{{id, job(id).step}});
     }
     void end(JobId id, int exit_code = 0) { send(StepEnded{id, job(id).step, exit_code, ""}); }
-    /* The step performs the requested change. */
+    /* Reports that the step has performed the requested change. */
     void commit(JobId id, bool free = true)
     {
         ASSERT_TRUE(job(id).adaptation);

@@ -76,8 +76,8 @@ class Core::Impl {
     {
         record(event, job.id, "", std::move(data));
     }
-    /* Frequent records: `data` is called only if there is a history; with these blocks as a
-     * member. */
+    /* For frequent records: `data` is called only if there is a history; the record contains
+     * these blocks. */
     template <std::invocable Data>
     void record(const char *event, const Job &job, Data data, const char *list = nullptr,
                 const Blocks &blocks = {})
@@ -184,8 +184,8 @@ class Core::Impl {
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
     /* core_jobs.cpp */
-    /* Every change of a job or node goes through these, which keep the indices.  rebook: of what
-     * the job has booked, too. */
+    /* Every change of a job or node uses these, which maintain the indices.  rebook: also
+     * updates the booking of the job. */
     template <class Change> void update(Job &job, Change change)
     {
         change();
@@ -265,14 +265,14 @@ class Core::Impl {
     void on(const StepBroken &event);
     void on(const StepEnded &event);
     void on(const StepLost &event);
-    /* The job, if it is about its present step and that is not over; else nullptr. */
+    /* The job, if the event concerns its present step and that step has not ended; else nullptr. */
     Job *find_step(const char *event, JobId id, uint32_t step);
     template <class StepEvent> Job *job_of_step(const StepEvent &event)
     {
         return find_step(event.NAME, event.job, event.step);
     }
-    /* A report of the running step arrived: then the step has been started, even without a
-     * report of that. */
+    /* For a report of the running step.  It implies that the step has started, even without a
+     * report of the start. */
     template <class StepEvent> Job *job_of_running(const StepEvent &event)
     {
         Job *job = job_of_step(event);
@@ -331,7 +331,7 @@ class Core::Impl {
     Json head() const;
     std::vector<Node> nodes_left_;      /* of the snapshot that is taken in parts */
 
-    bool eased_ = false;        /* a user has less than before, or wants something else */
+    bool eased_ = false;        /* a user has less than before, or requests something else */
     Actions out_;
     /* The input of the last decision, which was to do nothing; empty: decide again. */
     std::optional<Dependence> last_dependence_;

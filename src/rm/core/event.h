@@ -19,7 +19,7 @@
 
 namespace elastic::rm {
 
-/* The first event of a log, and again whenever the configuration has changed. */
+/* The first event of a log; repeated whenever the configuration has changed. */
 struct Configure {
     static constexpr const char *NAME = "configure";
     Config config;
@@ -38,7 +38,7 @@ struct Submit {
     ELASTIC_FIELDS(request, spec)
 };
 
-/* Of one job, or of tasks of the array with this number: indices such as 3-9, or ALL_TASKS. */
+/* Concerns one job, or tasks of the array with this number: indices such as 3-9, or ALL_TASKS. */
 struct JobRequest {
     std::string request;
     JobId job = 0;
@@ -52,14 +52,14 @@ struct Cancel : JobRequest {
     std::string by = "", reason = "";
     ELASTIC_FIELDS(request, job, tasks, by, reason)
 };
-/* One that starts or runs is ended, and waits again.  `by` is for people. */
+/* A job that starts or runs is ended, and waits again.  `by` is for people. */
 struct Requeue : JobRequest {
     static constexpr const char *NAME = "requeue";
     std::string by = "";
     ELASTIC_FIELDS(request, job, tasks, by)
 };
-/* Only a running job: all processes of its step stop, and its time limit with them; its nodes stay
- * booked.  `by` is for people. */
+/* Only for a running job: all processes of its step stop, and its time limit with them; its
+ * nodes stay booked.  `by` is for people. */
 struct SuspendJob : JobRequest {
     static constexpr const char *NAME = "suspend_job";
     std::string by = "";
@@ -70,7 +70,7 @@ struct ResumeJob : JobRequest { /* ends SuspendJob */
     std::string by = "";
     ELASTIC_FIELDS(request, job, tasks, by)
 };
-/* Only a waiting job.  A hold of an administrator is released by an administrator alone. */
+/* Only for a waiting job.  A hold of an administrator is released by an administrator alone. */
 struct Hold : JobRequest {
     static constexpr const char *NAME = "hold";
     bool administrator = false;
@@ -104,13 +104,14 @@ struct Update {
     std::optional<std::string> name, partition;
     std::optional<int64_t> time_limit_ms;
     std::optional<int> priority, minimum, maximum, preferred;
-    bool may_extend = false;    /* the asker is an administrator */
+    bool may_extend = false;    /* the requester is an administrator */
     ELASTIC_FIELDS(request, job, name, time_limit_ms, priority, minimum, maximum, preferred,
                    may_extend, partition)
 };
 
-/* A name of a job's processes, among those of its user.  Only a job that runs can have one; what it
- * had under this name itself is replaced.  The job's end withdraws it. */
+/* A name of a job's processes, unique among the jobs of its user.  Only a running job can have
+ * one.  A new port replaces the job's former one of the same name.  The name is withdrawn when
+ * the job ends. */
 struct PublishName {
     static constexpr const char *NAME = "publish_name";
     std::string request;
@@ -124,7 +125,7 @@ struct WithdrawName {
     std::string request;
     JobId job = 0;
     std::string name;
-    std::string holder = "";            /* only if it is still this one's; empty: whosever */
+    std::string holder = "";            /* only if this process holds it; empty: any holder */
     ELASTIC_FIELDS(request, job, name, holder)
 };
 
@@ -145,7 +146,7 @@ struct Resume {                 /* ends Drain; a node that is down stays down un
 
 /* ---- the back end ------------------------------------------------------------ */
 
-/* A new node, or a known one that is well again; a drained one stays drained. */
+/* A new node, or a known one that works again; a drained one stays drained. */
 struct NodeUp {
     static constexpr const char *NAME = "node_up";
     std::string node;
@@ -153,7 +154,7 @@ struct NodeUp {
     ELASTIC_FIELDS(node, cores)
 };
 
-/* So many GPUs has a known node.  If jobs use others, it drains until these have ended. */
+/* Number of GPUs of a known node.  If jobs use others, it drains until these have ended. */
 struct NodeGpusSet {
     static constexpr const char *NAME = "node_gpus";
     std::string node;
@@ -206,12 +207,12 @@ struct NodesRefused {
     uint32_t step = 0;
     uint64_t request = 0;
     std::string reason;
-    bool never = false;         /* of a start: the back end will never give them */
+    bool never = false;         /* of a start: the back end will never provide the nodes */
     ELASTIC_FIELDS(job, step, request, reason, never)
 };
 
-/* Answer to ReleaseNodes: what left with `request` is free; `all`: everything that the step held.
- * */
+/* Answer to ReleaseNodes: the nodes that left with `request` are free; `all`: all nodes of the
+ * step. */
 struct NodesReleased {
     static constexpr const char *NAME = "nodes_released";
     JobId job = 0;
@@ -221,9 +222,8 @@ struct NodesReleased {
     ELASTIC_FIELDS(job, step, request, all)
 };
 
-/* Nodes that the step held are not its own any more, by the will of whoever owns them (only with
- * asynchronous_nodes): what still runs there is ended.  If the step has ended already, it is the
- * reason why. */
+/* The owner of the nodes has withdrawn nodes from the step (only with asynchronous_nodes): the
+ * processes on them are ended.  If the step has ended already, this is the reason. */
 struct NodesLost {
     static constexpr const char *NAME = "nodes_lost";
     JobId job = 0;
@@ -232,8 +232,8 @@ struct NodesLost {
     ELASTIC_FIELDS(job, step, reason)
 };
 
-/* Jobs of others wait for so many whole nodes, before all jobs of this queue; 0: none waits.
- * Each event replaces the one before. */
+/* Jobs of others wait for this number of whole nodes, before all jobs of this queue; 0: none
+ * waits.  Each event replaces the one before. */
 struct NodesWanted {
     static constexpr const char *NAME = "nodes_wanted";
     int nodes = 0;
@@ -258,7 +258,7 @@ struct StepRigid : StepEvent {          /* it called plain MPI_Init (SPEC I3) */
     static constexpr const char *NAME = "step_rigid";
 };
 
-struct StepSizes {                      /* which sizes the program can use, by its own word */
+struct StepSizes {                      /* the sizes that the program can use, as it reported */
     static constexpr const char *NAME = "step_sizes";
     JobId job = 0;
     uint32_t step = 0;
@@ -276,7 +276,7 @@ struct StepSizeRequest {
     ELASTIC_FIELDS(job, step, size_request)
 };
 
-/* It is granted (the step has a size that it allows), refused or withdrawn. */
+/* The request is granted (the step has a size that it allows), refused or withdrawn. */
 struct StepSizeRequestEnded {
     static constexpr const char *NAME = "step_wish_ended";
     JobId job = 0;
@@ -284,7 +284,7 @@ struct StepSizeRequestEnded {
     std::string mpiexec;
     uint64_t size_request = 0;
     std::string result;                 /* "granted", "refused" or "withdrawn" */
-    std::string reason;                 /* of the latter two */
+    std::string reason;                 /* of a refused or withdrawn one */
     ELASTIC_FIELDS(job, step, mpiexec, size_request, result, reason)
 };
 
@@ -295,7 +295,7 @@ struct StepSlots {
     struct Held {
         std::string node;
         int extra_slots = 0;
-        bool exclusive = false;         /* one is to be the only one of the job there */
+        bool exclusive = false;         /* it must be the only slot of the job on its node */
         ELASTIC_FIELDS(node, extra_slots, exclusive)
     };
     JobId job = 0;
@@ -305,19 +305,19 @@ struct StepSlots {
     std::vector<Held> held;
     std::vector<SlotRequest> slot_requests;       /* as the step knows them; numbers rising */
     std::vector<NodeProcesses> spawned;
-    bool over = false;                  /* the mpiexec has ended: it has nothing any more */
+    bool over = false;                  /* the mpiexec has ended: it has no slots any more */
     ELASTIC_FIELDS(job, step, mpiexec, reported, granted, held, slot_requests, spawned, over)
 };
 
-/* Whether the core, which knows `known`, learns anything by it. */
+/* Whether the report changes what the core knows (`known`). */
 bool changes_slots(const Slots &known, const StepSlots &event);
 
-struct StepStartFailed {                /* nothing runs and nothing is left of the try */
+struct StepStartFailed {                /* nothing runs and nothing is left of the attempt */
     static constexpr const char *NAME = "step_start_failed";
     JobId job = 0;
     uint32_t step = 0;
     std::string reason;
-    bool node_fault = false;            /* the fault of its node, whatever is to be run there */
+    bool node_fault = false; /* its node caused the failure, independent of the program */
     ELASTIC_FIELDS(job, step, reason, node_fault)
 };
 
@@ -370,8 +370,8 @@ struct StepFailed : RequestEnded {
     static constexpr const char *NAME = "step_failed";
 };
 
-/* How far it is, and what its loops have taken, since its last commit: only what it has measured
- * itself.  Of another epoch, or of the past: no effect. */
+/* Progress of the step and the times of its loops since its last commit: only values that the
+ * step has measured itself.  A sample of another epoch, or an older one, has no effect. */
 struct StepSampled {
     static constexpr const char *NAME = "step_sampled";
     JobId job = 0;
@@ -380,7 +380,7 @@ struct StepSampled {
     ELASTIC_FIELDS(job, step, sample)
 };
 
-struct StepFreed {                      /* the processes that left with `epoch` have really ended */
+struct StepFreed {                      /* the processes that left with `epoch` have ended */
     static constexpr const char *NAME = "step_freed";
     JobId job = 0;
     uint32_t step = 0;
@@ -388,8 +388,8 @@ struct StepFreed {                      /* the processes that left with `epoch` 
     ELASTIC_FIELDS(job, step, epoch)
 };
 
-/* Processes have ended by themselves (a program that changes through process sets).  `epoch` is
- * the last one plus 1. */
+/* Processes have ended without a request (a program that changes through process sets).  `epoch`
+ * is the last one plus 1. */
 struct StepLeft {
     static constexpr const char *NAME = "step_left";
     JobId job = 0;
@@ -429,13 +429,13 @@ struct StepEnded {                      /* mpiexec and all its processes have en
     uint32_t step = 0;
     int exit_code = 0;                  /* 128 + signal if a signal ended it */
     std::string reason;                 /* may be empty */
-    bool signalled = false;             /* it had been sent a signal: its end may not be its own */
-    /* Of its processes on the host of mpiexec: processor time, and the largest resident set. */
+    bool signalled = false; /* it had been sent a signal, which may have caused its end */
+    /* For its processes on the host of mpiexec: processor time, and the largest resident set. */
     int64_t cpu_ms = NEVER, rss_bytes = NEVER;
     ELASTIC_FIELDS(job, step, exit_code, reason, signalled, cpu_ms, rss_bytes)
 };
 
-/* It is certain that nothing of it runs, and nobody knows how it ended. */
+/* It is certain that nothing of the step runs, but it is not known how it ended. */
 struct StepLost {
     static constexpr const char *NAME = "step_lost";
     JobId job = 0;
@@ -449,7 +449,7 @@ struct Timer {                          /* the time of SetTimer has come */
     template <class Self, class Visit> static void fields(Self &, Visit &) {}
 };
 
-/* A new reservation of nodes, or other data of one that a command has made.  `from_ms` 0: now. */
+/* A new reservation of nodes, or new data of one that a command has made.  `from_ms` 0: now. */
 struct SetReservation {
     static constexpr const char *NAME = "set_reservation";
     std::string request;
@@ -482,7 +482,7 @@ struct Event {
     EventContent content;
 };
 
-/* {"event": NAME, "seq": 7, "time_ms": 1700000000000, ...}; both directions. */
+/* {"event": NAME, "seq": 7, "time_ms": 1700000000000, ...}, in both directions. */
 Json to_json(const Event &event);
 Result<Event> event_from_json(const Json &json);
 const char *name_of(const EventContent &content);

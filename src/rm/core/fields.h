@@ -58,7 +58,7 @@ consteval const char *stored_name(const char *field)
 }
 
 #define ELASTIC_VISIT_FIELD(name) visit(elastic::rm::stored_name(#name), self.name);
-/* At most 63. */
+/* At most 63 fields. */
 #define ELASTIC_VISIT_FIELDS(...)                                                                  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ELASTIC_VISIT_FIELD, __VA_ARGS__))
 #define ELASTIC_FIELDS(...)                                                                        \
@@ -218,7 +218,7 @@ template <class T> void read(const Json &json, T &value, const std::string &wher
     }
 }
 
-/* A variant of structs, each with a NAME, is an object with that name under `key`. */
+/* A variant of structs, each with a NAME, is written as an object with that name under `key`. */
 template <class Variant> Json write_variant(const char *key, const Variant &variant)
 {
     return std::visit(
@@ -247,7 +247,7 @@ Variant read_variant(const char *key, Json json)
     }
 }
 
-/* A struct from JSON, or a message with the invalid field. */
+/* A struct from JSON, or a message that names the invalid field. */
 template <class T> Result<T> parse(const Json &json)
 {
     try {

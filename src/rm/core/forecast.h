@@ -19,7 +19,7 @@ struct Forecast {
 };
 
 Forecast forecast(const State &state, JobId id);
-/* Of a job that is not there, if it were submitted now. */
+/* For a job that does not exist yet: the forecast if it were submitted now. */
 Forecast forecast_of_new(const State &state, const JobSpec &spec);
 
 }  // namespace elastic::rm

@@ -29,10 +29,10 @@ class PositionSet {
 
     void insert(uint32_t position, uint32_t end);
     void erase(uint32_t position);
-    /* The first one that is not before `from`; NONE: there is none. */
+    /* The first position that is not before `from`; NONE: there is none. */
     uint32_t next(uint32_t from) const;
     int size() const { return size_; }
-    /* The same of those that are in the other set as well. */
+    /* The same for positions that are also in the other set. */
     uint32_t next(uint32_t from, const PositionSet &within) const;
     int size(const PositionSet &within) const;
 
@@ -44,7 +44,7 @@ class PositionSet {
     int size_ = 0;
 };
 
-/* A number for each position; copies share what neither changes, in parts. */
+/* A number for each position; copies share the parts that neither changes. */
 class SharedNumbers {
   public:
     void push_back(int number);
@@ -103,15 +103,15 @@ class FreeCores {
     bool usable(const Node &node) const { return layout_->base[node.position] >= 0; }
     int free(uint32_t position) const { return present_->free[position]; }
     int free(const Node &node) const { return present_->free[node.position]; }
-    /* Of all nodes, by their positions; 0 of those that are of no use. */
+    /* For all nodes, by their positions; 0 for unusable nodes. */
     std::vector<int> by_position() const { return present_->free.all(); }
     uint32_t positions() const { return present_->free.size(); }
     bool all_usable() const { return layout_->all_usable; }
     const Node &node(uint32_t position) const { return *layout_->nodes[position]; }
-    /* Of a usable node. */
+    /* For a usable node. */
     void set(const Node &node, int free);
     void set_gpus(const Node &node, int free);
-    /* 0: the node is of no use, or has no GPUs. */
+    /* 0: the node is unusable, or has no GPUs. */
     int gpus(const Node &node) const { return has_gpus() ? present_->gpus[node.position] : 0; }
     std::vector<int> gpus_by_position() const { return present_->gpus.all(); }
     bool has_gpus() const { return !layout_->gpu_nodes.empty(); }

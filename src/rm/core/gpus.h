@@ -9,7 +9,8 @@ namespace elastic::rm {
 
 /* Removes the first `count` of them, or all if there are fewer. */
 GpuSet take_gpus(GpuSet &from, int count);
-/* Of the ranks that remain if these (rising) leave; `left` gets those of the leaving ones. */
+/* The GPUs of the ranks that remain if these (rising) leave; `left` receives those of the
+ * leaving ranks. */
 ProcessGpus without(const ProcessGpus &gpus, const std::vector<int> &leave,
                     ProcessGpus *left = nullptr);
 /* The GPUs of these processes on each node, in their order; nodes in the order of the blocks. */
@@ -17,8 +18,8 @@ std::vector<std::pair<NodeName, ProcessGpus>> gpus_by_node(const Blocks &blocks,
                                                            const ProcessGpus &gpus);
 /* Sets Job::gpus of a job with GPUs for each process. */
 void collect_gpus(Job &job);
-/* Sets Job::process_gpus of a job that an elasticd has stored which counted those of nodes alone:
- * its processes have them in the order of their ranks. */
+/* Sets Job::process_gpus of a job that was stored by an older elasticd, which recorded GPUs only
+ * per node: the processes get them in the order of their ranks. */
 void deal_gpus(Job &job);
 
 }  // namespace elastic::rm

@@ -14,7 +14,7 @@ inline JobSpec with_gpus(JobSpec spec, int of_process, int of_node = 0)
     return spec;
 }
 
-/* Nodes n0, n1, ... of four cores, with so many GPUs. */
+/* Nodes n0, n1, ... of four cores, with this number of GPUs. */
 struct GpuMachine : CoreDriver {
     GpuMachine(PolicyKind policy, const std::vector<int> &gpus)
         : CoreDriver(policy, static_cast<int>(gpus.size()), 4)

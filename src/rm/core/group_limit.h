@@ -1,5 +1,5 @@
 /*
- * Limits of a Unix group: of all its members together, and of each job of a member.  A job counts
+ * Limits of a Unix group: for all its members together, and for each job of a member.  A job counts
  * for each of these groups that its user was a member of at submission.
  */
 
@@ -15,24 +15,24 @@ constexpr size_t GROUPS_MAX = 256, GROUP_NAME_BYTES_MAX = 64;
 struct GroupLimit {
     std::string name;
     int64_t running_max = 0;    /* jobs on nodes at once; 0: any number, as below */
-    int64_t cores_max = 0;      /* theirs together */
-    int64_t jobs_max = 0;       /* that have not ended; more are refused */
+    int64_t cores_max = 0;      /* cores of these jobs together */
+    int64_t jobs_max = 0;       /* jobs that have not ended; more are refused */
     int64_t core_time_max_ms = 0;       /* of one job: cores at its largest size times time limit */
 
     bool operator==(const GroupLimit &) const = default;
     ELASTIC_FIELDS(name, running_max, cores_max, jobs_max, core_time_max_ms)
 };
 
-/* Of the jobs of a group. */
+/* Use by the jobs of a group. */
 struct GroupUse {
     int64_t jobs = 0, running = 0, cores = 0;
     bool operator==(const GroupUse &) const = default;
 };
 
-/* Null: it has no limits. */
+/* Null: the group has no limits. */
 const GroupLimit *find_group(const std::vector<GroupLimit> &groups, const std::string &name);
 
-/* Empty, or what is wrong with them. */
+/* Empty, or the error in the limits. */
 std::string check(const std::vector<GroupLimit> &groups);
 
 }  // namespace elastic::rm

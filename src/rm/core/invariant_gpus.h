@@ -12,7 +12,7 @@ using BookedGpus = std::map<std::string, GpuSet>;       /* by node */
 
 class GpuInvariants {
   public:
-    /* Of all jobs so far. */
+    /* By all jobs checked so far. */
     BookedGpus booked;
 
     void see(const Job &job, std::vector<std::string> &wrong)

@@ -8,7 +8,7 @@
 
 namespace elastic::rm {
 
-/* Empty, or what is wrong with these nodes of a job that starts now. */
+/* Empty, or the error in these nodes of a job that starts now. */
 inline std::string wrong_nodes(const State &state, const Job &job, const Blocks &blocks)
 {
     if (job.spec.in && !starts_jobs(*job.spec.in))

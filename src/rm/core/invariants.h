@@ -26,9 +26,9 @@ std::vector<std::string> violations(const State &state);
  */
 class Monitor {
   public:
-    /* After each handle(); gives what is wrong. */
+    /* Call it after each handle(); returns the violations. */
     std::vector<std::string> watch(const Event &event, const Actions &actions, const State &state);
-    /* When nothing more will come: what has no end. */
+    /* Call it when there are no more events: returns everything that has no end. */
     std::vector<std::string> finish(const State &state) const;
 
   private:
@@ -53,8 +53,9 @@ class Monitor {
         bool ended = false;
         uint64_t size_request = 0;      /* of the program, that has no end yet; 0: none */
         std::set<uint64_t> slot_requests; /* for slots beside its world, likewise */
-        bool optional = false;  /* the change under way: nobody waits for it */
-        std::deque<std::pair<int64_t, int64_t>> still;  /* for such ones: until when, how long */
+        bool optional = false;  /* change in progress for which no job waits */
+        /* of such changes: end and duration of the standstill */
+        std::deque<std::pair<int64_t, int64_t>> still;
     };
     std::map<JobId, History> jobs_;
     std::map<std::string, int> unanswered_;

@@ -43,7 +43,8 @@ struct NodeGpus {
     ELASTIC_FIELDS(node, gpus)
 };
 
-/* The GPUs of each process of some blocks, in their order; empty: it has none of its own. */
+/* The GPUs of each process of some blocks, in their order; empty: the processes have none of
+ * their own. */
 using ProcessGpus = std::vector<GpuSet>;
 
 int count_processes(const Blocks &blocks);
@@ -91,7 +92,7 @@ inline void read(const Json &json, World &world, const std::string &where)
     world = std::move(blocks);
 }
 
-/* How far a change of size is. */
+/* Progress of a change of size. */
 enum class AdaptPhase {
     ACQUIRING,  /* AcquireNodes is sent to a back end */
     SENT,      /* ResizeStep is sent and not answered */
@@ -107,18 +108,18 @@ struct Adaptation {
     uint64_t request = 0;       /* 1, 2, 3, ... over all steps of the job; has exactly one end */
     AdaptPhase phase = AdaptPhase::SENT;
     bool by_user = false;
-    bool by_program = false;    /* which waits for it (MPIX_Comm_modify) */
+    bool by_program = false;    /* the program waits for it (MPIX_Comm_modify) */
     std::string reason;
     int old_size = 0, size = 0;
-    std::vector<int> leave;     /* ranks, before the change, rising */
+    std::vector<int> leave;     /* ranks before the change, rising */
     Blocks joining;             /* booked for the joining ranks */
-    ProcessGpus gpus;           /* of these */
+    ProcessGpus gpus;           /* of the joining ranks */
     int loaned = 0;               /* number of these that are core loans */
-    std::vector<JobId> whom;    /* waiting jobs for whose sake it is made */
+    std::vector<JobId> whom;    /* waiting jobs that need the change */
     uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
     bool withdrawing = false;   /* CancelRequest has been sent */
-    /* and nothing came of it: the program has agreed, and does not come to a probe.  Nobody counts
-     * on what it is to give until it has committed. */
+    /* The program has agreed, but does not reach a probe, and the withdrawal had no effect.  The
+     * cores of this change are not counted on until it has committed. */
     bool overdue = false;
     int64_t requested_ms = 0;
 
@@ -132,14 +133,14 @@ struct LastChange {
     int old_size = 0, size = 0;
     int64_t at_ms = NEVER, standstill_ms = 0;
     std::string reason;
-    std::vector<JobId> whom;    /* waiting jobs for whose sake it was made */
+    std::vector<JobId> whom;    /* waiting jobs that needed the change */
 
     ELASTIC_FIELDS(request, old_size, size, at_ms, standstill_ms, reason, whom)
 };
 
-/* How long a job had so many processes.  The first TIMES_MAX sizes have an entry each; all others
- * share one of size 0, whose time is that of their processes added up.  It has the time of slots
- * and of processes of MPI_Comm_spawn, too. */
+/* How long a job had this number of processes.  The first TIMES_MAX sizes have an entry each;
+ * all others share one of size 0, whose time is the sum over their processes.  It includes the
+ * time of slots and of processes of MPI_Comm_spawn. */
 struct TimeAtSize {
     int size = 0;
     int64_t ms = 0;
@@ -154,7 +155,7 @@ template <> struct NamesOf<SetStage> {
     static constexpr const char *names[] = {"told", "accepted", "declined"};
 };
 
-/* How often that has happened to the present step, and how it was the last time. */
+/* Number of these changes of the present step, and the stage of the last one. */
 struct SetChanges {
     uint64_t reported = 0, accepted = 0, declined = 0;
     uint64_t request = 0, number = 0;
@@ -164,13 +165,13 @@ struct SetChanges {
     ELASTIC_FIELDS(reported, accepted, declined, request, number, stage, uid, notified_ms, at_ms)
 };
 
-/* Processes that left with a committed request, or joining ones of a request that came to
- * nothing, whose cores are not free yet. */
+/* Processes that left with a committed request, or joining ones of a failed request, whose cores
+ * are not free yet. */
 struct Departure {
     uint64_t request = 0;
-    uint64_t epoch = 0;         /* 0: came to nothing */
+    uint64_t epoch = 0;         /* 0: the request failed */
     Blocks blocks;
-    bool releasing = false;     /* the processes have ended; a back end gives the nodes back */
+    bool releasing = false;     /* the processes have ended; a back end releases the nodes */
     ProcessGpus gpus = {};      /* of the blocks */
 
     ELASTIC_FIELDS(request, epoch, blocks, releasing, gpus)
@@ -186,16 +187,17 @@ template <> struct NamesOf<RequestKind> {
  * sizes that the program accepts.  Or (MPIX_Comm_modify) the size for which all its processes
  * wait; this form also changes rigid programs. */
 struct SizeRequest {
-    std::string mpiexec;        /* whose step id: a script may run several, one after the other */
+    std::string mpiexec;        /* whose step id; a script may run several in sequence */
     uint64_t number = 0;        /* among those of that mpiexec: 1, 2, 3, ... */
     RequestKind kind = RequestKind::PROCESSES;
-    bool modify = false;        /* all wait for it */
-    /* some wait, and only for what can be had at once (operations on process sets) */
+    bool modify = false;        /* all processes wait for it */
+    /* some processes wait, and only for resources that are available at once (operations on
+     * process sets) */
     bool waits = false;
     int size = 0, minimum = 0, maximum = 0;
     std::string reason;         /* for people */
     int64_t since_ms = NEVER;   /* when the core received it */
-    /* the size of those that the job can have; it is not grown beyond */
+    /* the nearest size that the job can have; it does not grow beyond it */
     int target = 0;
 
     ELASTIC_FIELDS(mpiexec, number, kind, modify, waits, size, minimum, maximum, reason, since_ms,
@@ -204,16 +206,16 @@ struct SizeRequest {
 constexpr size_t REQUEST_REASON_BYTES_MAX = 255, REQUEST_MPIEXEC_BYTES_MAX = 64;
 constexpr int REQUEST_SIZE_MAX = 1 << 20;
 
-/* Empty, or what is wrong with it. */
+/* Empty, or the error in the request. */
 std::string check(const SizeRequest &size_request);
 
 /* A request for slots beside the world, for processes that the program starts one by one
  * (MPIX_Iallocate): on one host, or anywhere. */
 struct SlotRequest {
     uint64_t number = 0;        /* among the requests of its mpiexec */
-    int count = 0;              /* that the step has not got yet */
-    bool hard = false;          /* it waits for them; else it takes what can be had at once */
-    std::string host;           /* empty: any */
+    int count = 0;              /* that the step has not received yet */
+    bool hard = false;  /* the program waits for them; else it takes only those available at once */
+    std::string host;           /* empty: any host */
     int64_t since_ms = NEVER;   /* when the core received it */
     std::string refused;        /* the reason; the step has not reported the end yet */
 
@@ -221,7 +223,7 @@ struct SlotRequest {
 
     ELASTIC_FIELDS(number, count, hard, host, since_ms, refused, exclusive)
 };
-/* Given, and not confirmed by the step. */
+/* Granted, and not confirmed by the step. */
 struct SlotGrant {
     uint64_t number = 0;        /* 1, 2, 3, ... of its mpiexec */
     uint64_t size_request = 0;
@@ -230,7 +232,7 @@ struct SlotGrant {
 
     ELASTIC_FIELDS(number, size_request, blocks, exclusive)
 };
-/* Processes of MPI_Comm_spawn on one node; the name is the step's, and may be of none of ours. */
+/* Processes of MPI_Comm_spawn on one node; the name comes from the step and may be unknown here. */
 struct NodeProcesses {
     std::string node;
     int processes = 0;
@@ -241,76 +243,78 @@ struct NodeProcesses {
 /* All slots of a job.  The step reports its slots as a whole, not as changes, so that a missing
  * message has no effect. */
 struct Slots {
-    std::string mpiexec;        /* a script may run several, one after the other */
-    uint64_t reported = 0;          /* how new the last word of the step is */
+    std::string mpiexec;        /* a script may run several in sequence */
+    uint64_t reported = 0;          /* number of the newest report of the step */
     uint64_t granted = 0;       /* number of the last grant */
     std::vector<SlotGrant> grants;
     Blocks held;                /* confirmed */
-    std::vector<NodeName> exclusive;    /* of these nodes: on which one is to be alone */
+    std::vector<NodeName> exclusive;    /* of these nodes: those whose slot must be the only one */
     std::vector<SlotRequest> slot_requests;
     std::vector<NodeProcesses> spawned; /* that run now */
-    Blocks spawned_booked;      /* of these, those with cores: slots as well */
-    int64_t counted_ms = NEVER; /* until then they are in Job::times; NEVER: there were none */
+    Blocks spawned_booked;      /* of these, those with cores, which are slots as well */
+    int64_t counted_ms = NEVER; /* up to this time they are in Job::times; NEVER: there were none */
 
     ELASTIC_FIELDS(mpiexec, reported, granted, grants, held, exclusive, slot_requests, spawned,
                    spawned_booked, counted_ms)
 };
 constexpr size_t SPAWNED_NODES_MAX = 65536;
-constexpr size_t SLOTS_MAX = 4096;      /* of slots and of requests: as many as a step can have */
+constexpr size_t SLOTS_MAX = 4096;      /* maximum number of slots and of requests of a step */
 
 /* A port under which processes of the job can be reached, by a name among those of its user
  * (MPI_Publish_name). */
 struct PublishedName {
     std::string name, port;
-    std::string holder = "";            /* the process it goes with (api/name_holder.h), or empty */
+    std::string holder = "";            /* the process that owns it (api/name_holder.h), or empty */
 
     ELASTIC_FIELDS(name, port, holder)
 };
 constexpr size_t NAME_BYTES_MAX = 640, PORT_BYTES_MAX = 512, HOLDER_BYTES_MAX = 64;
 constexpr size_t JOB_NAMES_MAX = 256;
 
-/* Empty, or what is wrong with it. */
+/* Empty, or the error in the name. */
 std::string check(const PublishedName &published);
 
 /* Values that policy `measured` has computed for a job and reads very often
  * (policy/measured_worth.h). */
 struct SizeWorth {
     bool is_measured = false;       /* measured at its present size */
-    bool doubtful = false;      /* nothing shows that it needs its last processes */
-    int64_t most = 0;           /* it is not to grow beyond */
+    bool doubtful = false;      /* no measurement shows that it needs its last processes */
+    int64_t most = 0;           /* it must not grow beyond this */
     int64_t most_efficient = 0; /* nor beyond this into cores that others can use */
     int exchanged = 0;          /* nor beyond this by an exchange */
-    int reduced = 0;            /* it is to be reduced to; 0: it is not */
+    int reduced = 0;            /* size to which it is to be reduced; 0: it is not */
     int own = 0;                /* more than this is a core loan */
-    /* The next sizes that it could have, of whole nodes those that fill one more or leave one; 0:
-     * none. */
+    /* The next larger and smaller size that it could have.  With whole nodes: those that fill
+     * one more node or free one.  0: none. */
     int more = 0, less = 0;
-    /* For each core: by how much the logarithm of its speed grows with `more`, falls with `less`
-     * (gain.h). */
+    /* For each core: by how much the logarithm of its speed grows with `more`, or falls with
+     * `less` (gain.h). */
     double next = 0, last = 0;
     bool operator==(const SizeWorth &) const = default;
 };
 
 struct Job {
     JobId id = 0;
-    std::string request;        /* of its Submit: repeated, it finds the job */
+    std::string request;        /* of its Submit: a repeated request finds the job */
     JobSpec spec;
-    int64_t entered_ms = NEVER; /* spec.in is as of then; NEVER: there were no reservations */
+    /* time at which spec.in was set; NEVER: there were no reservations */
+    int64_t entered_ms = NEVER;
     JobState state = JobState::PENDING;
     bool held = false;
     bool held_by_administrator = false;
-    bool deferred = false;      /* PENDING: its time to begin has not come */
-    /* PENDING: of spec.dependencies, those that are not fulfilled */
+    bool deferred = false;      /* PENDING: its begin time is in the future */
+    /* PENDING: those of spec.dependencies that are not fulfilled */
     std::vector<Dependency> waits_for;
-    std::optional<ArrayTask> task;      /* empty: it is no task of an array */
-    /* when it came to wait for nothing but its turn; NEVER: when submitted */
+    std::optional<ArrayTask> task;      /* empty: not a task of an array */
+    /* since when it waits only for its turn; NEVER: since its submission */
     int64_t eligible_ms = NEVER;
     /* STARTING: AcquireNodes is sent to a back end; there is no step yet */
     bool acquiring = false;
-    /* why it waits, is suspended, or ended as it did; for people */
+    /* why it waits, is suspended or has ended; for people */
     std::string reason;
-    JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
-    bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
+    /* COMPLETING: its state afterwards; PENDING: it waits again */
+    JobState verdict = JobState::DONE;
+    bool releasing = false;     /* COMPLETING: the step has ended, its nodes are being released */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
     std::string started_name;   /* its name when that step was started */
     std::string started_host;   /* and its first node */
@@ -320,20 +324,20 @@ struct Job {
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
     std::optional<Performance> performance;     /* of the step, once it has been sampled */
     World blocks;               /* the present world, in rank order; its processes are the size */
-    ProcessGpus process_gpus;   /* of the world: of a job with GPUs for each process */
+    ProcessGpus process_gpus;   /* of the world, for a job with GPUs for each process */
     /* All GPUs that it has booked, each node once.  With GPUs for each process they follow from
-     * those of its present, joining and departing processes (collect_gpus). */
+     * its present, joining and departing processes (collect_gpus). */
     std::vector<NodeGpus> gpus;
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
     std::optional<LastChange> last_change;
-    std::optional<SetChanges> set_changes;      /* empty: it does not change through sets */
+    std::optional<SetChanges> set_changes;      /* empty: it does not change through process sets */
     int64_t submitted_ms = NEVER;
     int64_t started_ms = NEVER; /* of the present or last step */
     int64_t suspended_at_ms = NEVER;    /* SUSPENDED: since when */
-    int64_t suspended_ms = 0;   /* of the step, before: its time limit does not count it */
+    int64_t suspended_ms = 0;   /* earlier suspensions of the step; its time limit excludes them */
     int64_t ended_ms = NEVER;
-    std::optional<int> exit_code;       /* of the step that has ended; empty: nobody knows it */
+    std::optional<int> exit_code;       /* of the step that has ended; empty: unknown */
     /* what happened so far */
     uint64_t requests = 0;      /* number of the last adaptation request */
     uint64_t committed = 0, withdrawn = 0, failed = 0;
@@ -341,39 +345,41 @@ struct Job {
     int64_t last_adapted_ms = NEVER;
     /* Exponential means over committed adaptations (SPEC-performance K1); NEVER: there was none. */
     int64_t mean_standstill_ms = NEVER, mean_duration_ms = NEVER;
-    int first_size = 0;         /* of the step */
-    /* processes times time, of the step up to sized_ms, without that for which it was suspended */
+    int first_size = 0;         /* first size of the step */
+    /* processes times time, of the step up to sized_ms, without suspended time */
     int64_t process_ms = 0;
     int64_t sized_ms = NEVER;   /* since when it has its present size */
-    /* The resources that it has used, in all its steps; the present size counts from sized_ms
-     * on. */
+    /* The resources that it has used, in all its steps; the present size is included up to
+     * sized_ms. */
     std::vector<TimeAtSize> times;
-    int64_t cpu_ms = NEVER;     /* NEVER: nobody has measured it */
-    int64_t rss_bytes = NEVER;  /* the largest of its processes */
+    int64_t cpu_ms = NEVER;     /* NEVER: not measured */
+    int64_t rss_bytes = NEVER;  /* of the largest of its processes */
     /* resending and patience; see core.cpp */
     int64_t deadline_ms = NEVER;        /* time of the next check of the job */
-    /* the step's time limit; while it starts, expected; NEVER also while it is suspended */
+    /* end by the step's time limit (of a starting step: expected); NEVER also while it is
+     * suspended */
     int64_t limit_at_ms = NEVER;
     int tries = 0;              /* of the action whose answer is awaited */
     int start_failures = 0;     /* in a row */
-    int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
-    int64_t offer_after_ms = 0; /* no start, no change is tried before */
-    int64_t grow_after_ms = 0;  /* no growth is tried before: its user is at a limit */
+    int refusals = 0;           /* refused changes in a row: the pauses between offers grow */
+    int64_t offer_after_ms = 0; /* no start and no change before this time */
+    int64_t grow_after_ms = 0;  /* no growth before this time: its user is at a limit */
     /* Number of its processes that are core loans: they return when a waiting job needs them
      * (clause Q8 of the performance specification). */
     int loaned = 0;
-    bool withheld_loan = false;     /* it did not return a loan on request: it gets no other one */
-    int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
+    bool withheld_loan = false;     /* it did not return a loan on request: it gets no other loan */
+    int wished_size = 0;        /* size set by a user: it does not grow beyond it; 0: none */
     std::optional<SizeRequest> size_request;    /* of the step, open */
-    std::optional<SizeRequest> granted; /* the last one that was */
-    std::string wishing;        /* the mpiexec of the last one, whatever has become of it, */
-    uint64_t last_size_request = 0;     /* and its number */
-    std::string size_request_refusal;   /* of the last one, by us; empty: it was not refused */
+    std::optional<SizeRequest> granted; /* the last one that was granted */
+    std::string wishing;        /* the mpiexec of the last size request, whatever its result, */
+    uint64_t last_size_request = 0;     /* and the number of that request */
+    /* why the core refused the last one; empty: it was not refused */
+    std::string size_request_refusal;
     std::optional<Slots> slots;         /* slots beside its world; empty: it never had any */
-    int spawned_max = 0;        /* processes of MPI_Comm_spawn that ran at once */
+    int spawned_max = 0;        /* maximum number of processes of MPI_Comm_spawn that ran at once */
     std::vector<PublishedName> names;   /* of its processes, while it is allocated */
-    /* Found last; follows from the rest and the configuration, so that it is not stored.
-     * State::index, and whoever takes a sample, resets it. */
+    /* The last computed value; it follows from the rest and the configuration and is not stored.
+     * State::index and every new sample reset it. */
     mutable std::optional<SizeWorth> worth;
 
     int size() const { return blocks.processes(); }
@@ -395,22 +401,22 @@ struct Job {
     }
 };
 
-/* Adds to the entry of that size. */
+/* Adds time to the entry of that size. */
 void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms);
 /* Adds the time of processes beside the world (TimeAtSize), up to now. */
 void add_time_beside(std::vector<TimeAtSize> &times, const Job &job, int64_t now_ms);
 
 /* The size beyond which no policy grows the job: the newest request of its user or its program,
- * else its maximum, less its slots beside the world. */
+ * else its maximum; minus its slots beside the world. */
 int largest_wanted(const Job &job);
-/* The size that its program requests and that differs from the present size or leaves the slots
- * that it waits for; 0: none. */
+/* The size that its program requests, if it differs from the present size or leaves the slots
+ * that the program waits for; 0: none. */
 int size_wished(const Job &job);
 
-/* The nodes of its slots beside the world, confirmed or not; and their number. */
+/* The nodes of its slots beside the world, confirmed or not, and the number of these slots. */
 Blocks slots_of(const Job &job);
 int count_slots(const Job &job);
-/* Processes of MPI_Comm_spawn that run now, and those of them without cores. */
+/* Number of processes of MPI_Comm_spawn that run now, and of those without cores. */
 int count_spawned(const Job &job);
 int count_unbooked(const Job &job);
 /* Number of slots of the request that are not granted; 0 if it is refused. */
@@ -419,7 +425,7 @@ int open_slots(const Job &job, const SlotRequest &size_request);
 std::vector<NodeName> exclusive_slots(const Job &job);
 /* Its slots, and those for which its program waits. */
 int claimed_slots(const Job &job);
-/* Its program waits for another size, so that it can have no other. */
+/* Its program waits for another size, so that the job can have no other. */
 inline bool is_modified(const Job &job)
 {
     return job.size_request && job.size_request->modify;
@@ -430,32 +436,32 @@ int most_slots(const Job &job);
 /* Nodes of its processes, including those that leave and its slots beside the world. */
 Blocks present(const Job &job);
 
-/* Whether it occupies nodes. */
+/* Whether a job in this state occupies nodes. */
 bool is_allocated(JobState state);
-/* As of its newest sample: its program could not take part in an adaptation now, so that its size
- * is held. */
+/* By its newest sample: its program could not take part in an adaptation now, so that its size
+ * is kept. */
 bool is_in_rigid_phase(const Job &job);
-/* A change of its size is agreed on, and its program does not come to the probe. */
+/* A change of its size is agreed on, but its program does not reach a probe. */
 inline bool is_overdue(const Job &job)
 {
     return job.adaptation && job.adaptation->overdue;
 }
-/* Its step is suspended, or was. */
+/* Its step is or was suspended. */
 inline bool was_suspended(const Job &job)
 {
     return job.suspended_at_ms != NEVER || job.suspended_ms > 0;
 }
-/* Whether it waits for nothing but its turn; and, of a task, that others of its array end. */
+/* Whether it waits only for its turn, or (a task) for the end of other tasks of its array. */
 bool is_queued(const Job &job);
 bool is_ready(const Job &job);
 
-/* Whether samples of its step count. */
+/* Whether the core accepts samples of its step. */
 bool can_take(const Job &job, const Sample &sample);
 
 /* Result of a dependency, by the state of the other job: fulfilled, open, or impossible. */
 enum class DependencyState { MET, OPEN, NEVER_MET };
 DependencyState dependency_state(DependencyKind kind, JobState state);
-/* The counts that a dependency on all tasks of an array checks. */
+/* The state of an array, for dependencies on all its tasks. */
 JobState state_of(const JobArray &array);
 }  // namespace elastic::rm
 

@@ -19,25 +19,26 @@ constexpr int ARRAY_INDEX_MAX = 4000000;
 constexpr size_t ARRAY_TASKS_MAX = 1000;
 constexpr size_t ARRAY_TEXT_MAX = 255;
 
-/* "1-100%10", "0-6:2", "1,3,5-7": indices, rising, each once; and how many tasks may be on nodes at
- * once. */
+/* "1-100%10", "0-6:2", "1,3,5-7": indices, rising, each once, and the number of tasks that may
+ * be on nodes at once. */
 struct ArrayIndices {
     std::vector<int> indices;
     int limit = 0;              /* 0: any number */
 
-    /* Of the task of that index: 0, 1, 2, ...; nullopt: there is none. */
+    /* Position of the task with that index: 0, 1, 2, ...; nullopt: there is none. */
     std::optional<size_t> position(int index) const;
     /* The distance of the indices if it is the same for all, else 1. */
     int step() const;
 };
 Result<ArrayIndices> parse_array(const std::string &text);
 
-/* Of a job that is a task of an array. */
+/* Data of a job that is a task of an array. */
 struct ArrayTask {
     uint64_t array = 0;         /* the number of the array, which is that of its first task */
     int index = 0;
-    bool waits = false;         /* PENDING: as many of its array as may run at once run or will */
-    bool counted = false;       /* as started, in JobArray */
+    /* PENDING: the limit of its array is reached by tasks that run or will run */
+    bool waits = false;
+    bool counted = false;       /* counted as started in JobArray */
 
     ELASTIC_FIELDS(array, index, waits, counted)
 };
@@ -46,7 +47,7 @@ struct ArrayTask {
 struct JobArray {
     uint64_t job = 0;           /* the number of the first task */
     int tasks = 0;
-    int limit = 0;              /* of those on nodes; 0: any number */
+    int limit = 0;              /* limit of tasks on nodes at once; 0: any number */
     /* since the submission; a task that has ended without a start counts as started */
     int started = 0, ended = 0, failed = 0, cancelled = 0;
     int discarded = 0;          /* no longer in memory */
@@ -54,7 +55,7 @@ struct JobArray {
     ELASTIC_FIELDS(job, tasks, limit, started, ended, failed, cancelled, discarded)
 };
 
-/* Empty, or what is wrong with it. */
+/* Empty, or the error in the array. */
 std::string check(const JobArray &array);
 
 }  // namespace elastic::rm

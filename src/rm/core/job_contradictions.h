@@ -1,5 +1,5 @@
-/* Contradictions in the state of one job, without the others: of a snapshot, and after each event
- * of a test.  Pure. */
+/* Contradictions in the state of one job, without regard to other jobs: of a snapshot, and after
+ * each event of a test.  Pure. */
 
 #ifndef ELASTIC_RM_CORE_JOB_CONTRADICTIONS_H_INCLUDED
 #define ELASTIC_RM_CORE_JOB_CONTRADICTIONS_H_INCLUDED
@@ -10,7 +10,7 @@
 
 namespace elastic::rm {
 
-/* Empty, or what is wrong with its state: "adapts to nothing". */
+/* Empty, or the error in its state: "adapts to nothing". */
 inline std::string contradiction(const Job &job)
 {
     bool is_suspended = job.state == JobState::SUSPENDED;

@@ -19,7 +19,7 @@ namespace elastic::rm {
 constexpr int64_t PPM = 1000000;
 constexpr int64_t MTCT_MAX_PPM = 1000 * PPM;    /* of a loop that does nothing but MPI */
 constexpr int64_t SAMPLE_SUM_MAX = int64_t{1} << 53;
-constexpr size_t SAMPLE_LOOPS_MAX = 8;          /* those that take longest */
+constexpr size_t SAMPLE_LOOPS_MAX = 8;          /* the loops that take longest */
 constexpr size_t LOOP_KEY_BYTES_MAX = 32;
 constexpr const char *PROBE_LOOP = "probe";    /* key of the loop that probes */
 constexpr size_t LOOP_NAME_BYTES_MAX = 40;
@@ -36,18 +36,20 @@ struct LoopSums {
 struct LoopSample {
     std::string key, parent;    /* parent: empty: none */
     LoopSums sums;
-    int64_t ratio_min_ppm = 0, ratio_max_ppm = 0;       /* of one rank's time in MPI */
-    std::string name = {};      /* for people: where it is; empty: not known */
+    /* minimum and maximum of the ranks' time in MPI */
+    int64_t ratio_min_ppm = 0, ratio_max_ppm = 0;
+    std::string name = {};      /* for people: position in the program; empty: unknown */
     bool operator==(const LoopSample &) const = default;
     ELASTIC_FIELDS(key, parent, sums, ratio_min_ppm, ratio_max_ppm, name)
 };
 
-/* Position of a program with phases (clause L1 of the EPOP specification), of its last process. */
+/* Position of a program with phases (clause L1 of the EPOP specification), taken from its last
+ * process. */
 struct PhasePosition {
-    int64_t element = 0;        /* which phase */
-    bool is_rigid = false;      /* no adaptation can come in it */
-    int64_t iteration = 0, total = -1;  /* from 0, of how many; -1: not known */
-    int64_t iteration_us = -1;  /* how long one takes; -1: not known */
+    int64_t element = 0;        /* number of the phase */
+    bool is_rigid = false;      /* no adaptation is possible in it */
+    int64_t iteration = 0, total = -1;  /* current one from 0, and their number; -1: unknown */
+    int64_t iteration_us = -1;  /* duration of one iteration; -1: unknown */
     bool operator==(const PhasePosition &) const = default;
     ELASTIC_FIELDS(element, is_rigid, iteration, total, iteration_us)
 };
@@ -55,32 +57,32 @@ struct PhasePosition {
 struct Sample {
     uint64_t epoch = 0;
     int size = 0;               /* of the world */
-    int processes = 0;          /* of these, that have been queried */
+    int processes = 0;          /* of these, processes that were queried */
     int64_t probes = 0;         /* since the last commit, of the process with the fewest */
     int64_t epoch_ms = 0;       /* since the last commit */
     std::vector<LoopSample> loops;
     std::optional<PhasePosition> position =
-        std::nullopt; /* nothing: not in a phase that is known */
+        std::nullopt; /* nullopt: not in a known phase */
     ELASTIC_FIELDS(epoch, size, processes, probes, epoch_ms, loops, position)
 };
 
-/* Of one size. */
+/* Measurements at one size. */
 struct Interval {
-    int64_t until_ms = 0;       /* of the core's clock */
+    int64_t until_ms = 0;       /* by the core's clock */
     int size = 0;
     int64_t ms = 0, probes = 0;
-    LoopSums phase;             /* nothing: not measured */
+    LoopSums phase;             /* nullopt: not measured */
     std::string key;            /* of the phase's loop; empty: not measured */
     ELASTIC_FIELDS(until_ms, size, ms, probes, phase, key)
 };
 
-/* Makes one of two of the same size and loop. */
+/* Merges two intervals of the same size and loop. */
 void join(Interval &left, const Interval &right);
 
-/* Of the intervals' MTCT. */
+/* Statistics of the intervals' MTCT. */
 struct MtctStatistics {
     int64_t count = 0, sum_ppm = 0;
-    int64_t squares = 0;        /* of hundreds of ppm: 64 bits hold them */
+    int64_t squares = 0;        /* of hundreds of ppm, so that 64 bits suffice */
     int64_t min_ppm = 0, max_ppm = 0;
     void add(int64_t mtct_ppm);
     int64_t mean_ppm() const { return count > 0 ? sum_ppm / count : 0; }
@@ -88,26 +90,26 @@ struct MtctStatistics {
     ELASTIC_FIELDS(count, sum_ppm, squares, min_ppm, max_ppm)
 };
 
-/* Between the present size and another one that has been measured, at least a quarter off. */
+/* Comparison of the present size with another measured one, which differs by at least a quarter. */
 struct MeasuredStep {
     int size = 0;               /* the other one; 0: there is none */
-    int64_t gain_ppm = 0;       /* what the larger of both has brought of a proportional gain */
+    int64_t gain_ppm = 0; /* measured gain of the larger size, as a part of the proportional gain */
     bool operator==(const MeasuredStep &) const = default;
     ELASTIC_FIELDS(size, gain_ppm)
 };
 
-/* How its speed follows its size, at one size: found by scaling_of (scaling.h). */
+/* Dependence of speed on size, at one size: computed by scaling_of (scaling.h). */
 struct Scaling {
     int size = 1;               /* of the job; of one that waits: 1 */
-    int64_t serial_ppm = 0;     /* of a round: what more processes do not make shorter */
-    int64_t serial_below_ppm = 0;       /* and what the last ones of these have not made shorter */
+    int64_t serial_ppm = 0;     /* part of a round that more processes do not shorten */
+    int64_t serial_below_ppm = 0; /* part that the last of these processes have not shortened */
     int samples = 0;            /* intervals that agree */
-    int sizes = 0;              /* at which it has been measured in this phase */
+    int sizes = 0;              /* number of measured sizes in this phase */
     int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
-    int end = 0;                /* more processes than these bring nothing; 0: not known */
-    int64_t error_ppm = 0;      /* by so much, at its size, the measured speed may be wrong */
-    bool hinted = false;        /* by the user, and not measured */
-    /* To the nearest ones, by rounds alone, without MPI time. */
+    int end = 0;                /* more processes than these give no gain; 0: unknown */
+    int64_t error_ppm = 0;      /* possible error of the measured speed at its size */
+    bool hinted = false;        /* given by the user, not measured */
+    /* Comparison with the nearest measured sizes, by rounds alone, without MPI time. */
     MeasuredStep below = {}, above = {};
     bool operator==(const Scaling &) const = default;
     ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
@@ -116,14 +118,14 @@ struct Scaling {
 
 struct Performance {
     Sample newest;
-    int64_t sampled_ms = 0;     /* of the core's clock */
+    int64_t sampled_ms = 0;     /* by the core's clock */
     int64_t samples = 0;        /* since the last commit */
-    /* key of the loop that the job's time goes into; empty: none is distributed */
+    /* key of the loop that takes most of the job's time; empty: none is distributed */
     std::string phase;
-    LoopSums phase_began;       /* its sums when it became the phase */
-    std::vector<Interval> window;       /* the last ones of this phase that are measured */
+    LoopSums phase_began;       /* sums of that loop when it became the phase */
+    std::vector<Interval> window;       /* the last measured intervals of this phase */
     MtctStatistics statistics;  /* of all intervals of this phase */
-    /* of all epochs, neighbours put together where there are too many */
+    /* of all epochs; neighbours are merged if there are too many */
     std::vector<Interval> history;
     bool interrupted = false;   /* it was suspended since the last sample */
     /* The last result of scaling_of; follows from the rest, so that it is not stored.  Every
@@ -133,42 +135,43 @@ struct Performance {
                    interrupted)
 };
 
-/* Empty, or what cannot be. */
+/* Empty, or the error in the position. */
 std::string check(const PhasePosition &position);
 std::string check(const Sample &sample);
 std::string check(const Performance &known);
 
-/* Whether the sample changes anything: it is later than what is known of its epoch.  False also if
- * it cannot be. */
+/* Whether the sample changes anything: it is later than the known data of its epoch.  False also
+ * for an impossible sample. */
 bool is_change(const Performance &known, const Sample &sample);
-/* Precondition: is_change.  `window`: how many intervals count. */
+/* Precondition: is_change.  `window`: number of intervals that count. */
 void take(Performance &known, const Sample &sample, int64_t now_ms, size_t window);
-/* A commit: nothing is known of the new world, but what was before. */
+/* After a commit: nothing is known of the new world; the history is kept. */
 void invalidate_epoch(Performance &known, uint64_t epoch);
 
-/* MPI time / computing time (J4), at most MTCT_MAX_PPM; nothing: there was no time. */
+/* MPI time / computing time (J4), at most MTCT_MAX_PPM; nullopt: no time. */
 std::optional<int64_t> mtct_ppm(const LoopSums &sums);
 /* MPI time / time. */
 std::optional<int64_t> mpi_share_ppm(const LoopSums &sums);
 
-/* Of the phase (J5): since it became that, and what the last intervals come to. */
+/* Sums of the phase (J5): since it became the phase, and over the last intervals. */
 LoopSums phase_sums(const Performance &known);
 std::optional<int64_t> accumulated_mtct_ppm(const Performance &known);
 std::optional<int64_t> recent_mtct_ppm(const Performance &known);
 /* Null: the phase has not been sampled. */
 const LoopSample *phase_loop(const Performance &known);
-/* Data of the phase at the present size, for display: `iterations` of each process, in the mean. */
+/* Data of the phase at the present size, for display: `iterations` is the mean over the
+ * processes. */
 struct MeasuredLoop {
     std::string key, name;
     int processes = 0;
     int64_t samples = 0, iterations = 0, iteration_us = 0;
     ELASTIC_FIELDS(key, name, processes, samples, iterations, iteration_us)
 };
-/* Nothing: the phase has not been sampled. */
+/* Nullopt: the phase has not been sampled. */
 std::optional<MeasuredLoop> measured_loop(const Performance &known);
 /* "solver+0x1a2b (32 ranks, 412 iterations of 0.50 s)" */
 std::string describe(const MeasuredLoop &loop);
-/* J6: enough to decide by. */
+/* J6: there is enough data for a decision. */
 bool has_data(const Performance &known);
 
 }  // namespace elastic::rm

@@ -16,8 +16,8 @@ namespace elastic::rm {
 
 using JobId = uint64_t;         /* 1, 2, 3, ... */
 constexpr int64_t NEVER = -1;
-constexpr size_t DEPENDENCIES_MAX = 100;        /* of one job */
-constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* when one may begin: the year 4199 */
+constexpr size_t DEPENDENCIES_MAX = 100;        /* dependencies of one job */
+constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* maximum begin time: the year 4199 */
 constexpr size_t LISTED_MAX = 1000;             /* nodes that one job requires, or excludes */
 
 /* RIGID: the size is fixed.  MOLDABLE: chosen between minimum and maximum when the job starts.
@@ -59,40 +59,42 @@ struct JobSpec {
     SizeRule size_rule = SizeRule::ANY;
     int size_multiple = 1;      /* with MULTIPLE */
     /* Number of slots beyond the maximum, for processes that the program starts one by one or by
-     * which it grows itself. */
+     * which it grows without the core. */
     int extra_slots = 0;
     int cores_per_process = 1;
-    int processes_per_node = 0; /* at most; 0: what fits */
-    bool whole_nodes = false;   /* shares its nodes with nobody */
+    int processes_per_node = 0; /* maximum; 0: as many as fit */
+    bool whole_nodes = false;   /* shares its nodes with no other job */
     /* GPUs of each process, or of each node that a rigid job uses: at most one of them is not 0. */
     int gpus_per_process = 0, gpus_per_node = 0;
-    /* It starts with a process on each of these, and has none on any of those. */
+    /* It starts with a process on each node of `nodelist`, and has none on the nodes of
+     * `exclude`. */
     NodeSet nodelist, exclude;
-    /* Its partition, and what is known of it, without the nodes that are reserved for others: null
-     * if there are no partitions, and none of its nodes is reserved.  State::enter sets `in`, which
-     * follows from the name, the configuration and Job::entered_ms. */
+    /* Its partition, and the known data of it, without the nodes that are reserved for others:
+     * null if there are no partitions, and none of its nodes is reserved.  State::enter sets
+     * `in`, which follows from the name, the configuration and Job::entered_ms. */
     std::string partition;
     std::shared_ptr<const Partition> in;
-    std::string reservation;    /* on whose nodes alone it runs; empty: none */
+    std::string reservation;    /* it runs only on nodes of this reservation; empty: none */
     /* The groups of its user that had limits when it was submitted. */
     std::vector<std::string> groups;
-    int64_t time_limit_ms = 0;  /* of one step; 0: the default of its partition or of all */
-    /* how long a step is expected to run at its first size; 0: its time limit */
+    /* of one step; 0: the default of its partition or of all partitions */
+    int64_t time_limit_ms = 0;
+    /* expected duration of a step at its first size; 0: its time limit */
     int64_t expect_ms = 0;
-    /* Hint, until it is measured: the part of the work that only one process can do (Amdahl), in
-     * ppm. */
+    /* Hint until the first measurement: the part of the work that only one process can do
+     * (Amdahl), in ppm. */
     int64_t serial_ppm = NEVER; /* NEVER: unknown */
     /* Equal for two jobs that run the same program with the same arguments (program_of); empty:
      * nothing is learned of it (learned.h). */
     std::string program;
-    int priority = 0;           /* greater is sooner */
+    int priority = 0;           /* a greater one starts sooner */
     bool held = false;          /* submitted on hold */
     bool requeue = false;       /* wait again, instead of failing, when a node or the step fails */
-    int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
-    std::vector<Dependency> dependencies;       /* all of them */
-    /* Not beside another job of its user and name: it waits for those that are there. */
+    int64_t begin_ms = 0;       /* earliest start; 0: at any time */
+    std::vector<Dependency> dependencies;       /* all must be fulfilled */
+    /* It does not run beside another job of its user with its name: it waits for earlier ones. */
     bool singleton = false;
-    std::string array;          /* the indices of its array (job_array.h); empty: it is no task */
+    std::string array;          /* the indices of its array (job_array.h); empty: not a task */
     /* The sizes that the running program can use, as it reported by MPIX_Adapt_sizes: a rule of
      * program_sizes.h, or empty.  `usable` follows from it and is null with it: the sizes that
      * also obey the other limits, rising.  set_program_sizes sets both. */
@@ -107,17 +109,19 @@ struct JobSpec {
                    partition, reservation, groups)
 };
 
-/* Whether processes of the job may be on the node: its partition has it, and it is not excluded. */
+/* Whether processes of the job may be on the node: it is in the job's partition and not
+ * excluded. */
 inline bool may_use(const JobSpec &spec, const NodeName &node)
 {
     return (!spec.in || has_node(*spec.in, node)) && !spec.exclude.contains(node);
 }
-/* Jobs of one such name wait for the same nodes: those of a partition, or of a reservation. */
+/* Jobs with the same queue name wait for the same nodes: those of a partition, or of a
+ * reservation. */
 std::string queue_of(const JobSpec &spec);
-/* Empty: all. */
+/* Empty: all nodes. */
 const NodeSet &nodes_of_partition(const JobSpec &spec);
 
-/* The GPUs that `processes` of the job have together on one node: their number. */
+/* The number of GPUs that `processes` of the job have together on one node. */
 inline int gpus_on_node(const JobSpec &spec, int processes)
 {
     return processes > 0 ? spec.gpus_per_node + spec.gpus_per_process * processes : 0;
@@ -132,7 +136,7 @@ inline int most_processes(const JobSpec &spec)
 {
     return spec.maximum + spec.extra_slots;
 }
-/* Whether it can have that size by its program's own word. */
+/* Whether the program has reported that it can use that size. */
 bool is_own_size(const JobSpec &spec, int size);
 
 /* "after_ok:3": for people. */
@@ -146,8 +150,8 @@ int size_at_least(const JobSpec &spec, int size);
 /* "was submitted for 1 to 8 processes, ...": for people. */
 std::string describe_sizes(const JobSpec &spec);
 
-/* Replaces the sizes that the program reported; false, without an effect, if the text is no
- * rule. */
+/* Replaces the sizes that the program reported.  Returns false, without an effect, if the text
+ * is not a rule. */
 bool set_program_sizes(JobSpec &spec, const std::string &rule);
 
 /* Empty, or the error in the request. */

@@ -27,7 +27,7 @@ enum class JobState {
 struct JobStateNames {
     const char *name;
     const char *code;           /* as squeue shows it */
-    const char *slurm;          /* squeue's or sacct's name */
+    const char *slurm;          /* name in squeue or sacct */
     bool is_end;
 };
 /* In the order of JobState. */

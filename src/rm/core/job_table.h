@@ -23,11 +23,11 @@ enum class JobEvent {
     ADAPT,              /* another size has been decided */
     ADAPT_END,          /* ... and is reached, or given up */
     SUSPEND,            /* its processes are to be stopped */
-    RESUME,             /* ... and to continue */
+    RESUME,             /* ... and continue */
     STOP,               /* the step is to be ended */
     OVER,               /* it has ended, or could not be started */
-    REQUEUE,            /* all is given back, and it waits again */
-    END_DONE,           /* ... and it is over for good */
+    REQUEUE,            /* all resources are released, and it waits again */
+    END_DONE,           /* ... and it has finally ended */
     END_FAILED,
     END_CANCELLED
 };

@@ -41,16 +41,16 @@ class Jobs {
     size_t size() const { return jobs_.size(); }
     bool empty() const { return jobs_.empty(); }
 
-    /* To be changed, until the end of the event; it must be there. */
+    /* The job for a change, valid until the end of the event; it must exist. */
     Job &change(JobId id);
-    /* A new one. */
+    /* Adds a new job. */
     Job &add(JobId id);
     void discard(JobId id);
 
-    /* From now on.  One at a time: the former one is dropped. */
+    /* Begins a snapshot as of now.  Only one is in progress: this drops the former one. */
     void begin_picture();
-    /* Calls back for the next ones of the picture, `jobs_max` at most, by their numbers.  False:
-     * that was all. */
+    /* Calls back for the next jobs of the snapshot, at most `jobs_max`, in the order of their
+     * numbers.  False: there are no more. */
     bool next_of_picture(size_t jobs_max, const std::function<void(const Job &)> &visit);
 
   private:
@@ -59,8 +59,8 @@ class Jobs {
     Map jobs_;
     /* read much more often than all else */
     std::unordered_map<JobId, Map::iterator> by_id_;
-    JobId next_ = 1, last_ = 0;         /* what the picture still lacks */
-    Map copies_;                          /* of these, as they were */
+    JobId next_ = 1, last_ = 0;         /* numbers that the snapshot still lacks */
+    Map copies_;                          /* old content of these jobs */
 };
 
 }  // namespace elastic::rm

@@ -17,27 +17,27 @@
 namespace elastic::rm {
 
 constexpr size_t LEARNED_PROGRAMS_MAX = 200, LEARNED_SIZES_MAX = 8;
-constexpr int64_t LEARNED_MS_MAX = 600000;      /* of each size */
+constexpr int64_t LEARNED_MS_MAX = 600000;      /* for each size */
 
 struct Learned {
     uint32_t uid = 0;
     std::string program;                /* JobSpec::program */
-    int64_t ended_ms = 0;               /* the last run */
-    std::vector<Interval> sizes;        /* one for each, rising, all of one loop */
-    /* as Job's; NEVER: it has not adapted */
+    int64_t ended_ms = 0;               /* end of the last run */
+    std::vector<Interval> sizes;        /* one interval for each size, rising, all of one loop */
+    /* as in Job; NEVER: it has not adapted */
     int64_t mean_standstill_ms = NEVER, mean_duration_ms = NEVER;
     ELASTIC_FIELDS(uid, program, ended_ms, sizes, mean_standstill_ms, mean_duration_ms)
 };
 using LearnedPrograms = std::map<std::pair<uint32_t, std::string>, Learned>;
 
-/* Empty, or what cannot be. */
+/* Empty, or the error in the data. */
 std::string check(const Learned &learned);
-/* Of earlier runs of the job's program; null: nothing. */
+/* Results of earlier runs of the job's program; null: none. */
 const Learned *find_learned(const LearnedPrograms &programs, const Job &job);
 
-/* The job's step has ended. */
+/* Stores results when the step of the job has ended. */
 void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms);
-/* The job's step starts, and nothing of it has been measured. */
+/* Applies results when the step of the job starts and has no measurements yet. */
 void recall(const LearnedPrograms &programs, Job &job);
 
 }  // namespace elastic::rm

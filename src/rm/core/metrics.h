@@ -16,8 +16,8 @@ struct RunMetrics {
     int64_t makespan_ms = 0;            /* from the first submission to the last end */
     int64_t mean_wait_ms = 0, p95_wait_ms = 0;  /* from submission to the first start */
     int64_t mean_turnaround_ms = 0;     /* from submission to the end */
-    double utilisation = 0;             /* of the nodes that are up, in the makespan: cores of jobs'
-                                           processes over cores */
+    /* used by jobs' processes, as a part of the cores of nodes that are up during the makespan */
+    double utilisation = 0;
     int adaptations = 0, withdrawn = 0, failed_adaptations = 0;
     int64_t standstill_ms = 0;          /* of all jobs, for committed adaptations */
     ELASTIC_FIELDS(jobs, done, failed, cancelled, unfinished, makespan_ms, mean_wait_ms,
@@ -27,7 +27,7 @@ struct RunMetrics {
 
 class MetricsCollector {
   public:
-    /* In the order of their numbers; one that was seen already is ignored. */
+    /* Call it in the order of the records' numbers; a repeated record is ignored. */
     void see(const Record &record);
     RunMetrics result() const;
 
@@ -46,7 +46,7 @@ class MetricsCollector {
     int64_t busy_cores_ = 0, up_cores_ = 0;
     double busy_ = 0, up_ = 0;          /* core-milliseconds since the first submission */
     double busy_at_end_ = 0, up_at_end_ = 0;    /* at the last end */
-    std::map<std::string, int> nodes_;          /* cores of those that are up */
+    std::map<std::string, int> nodes_;          /* cores of the nodes that are up */
     std::map<JobId, Life> lives_;
     RunMetrics sums_;
 };

@@ -1,5 +1,5 @@
-/* MPI's part of all time, from its relation to the time of computing (core/job_performance.h).
- * Pure. */
+/* The part of MPI in all time, from the ratio of MPI time to computing time
+ * (core/job_performance.h).  Pure. */
 
 #ifndef ELASTIC_RM_CORE_MPI_SHARE_H_INCLUDED
 #define ELASTIC_RM_CORE_MPI_SHARE_H_INCLUDED

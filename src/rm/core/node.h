@@ -26,16 +26,17 @@ template <> struct NamesOf<NodeState> {
 struct Node {
     NodeName name;
     int cores = 0;
-    int used = 0;               /* booked by jobs, for processes to come and to go too */
+    int used = 0;               /* booked by jobs, for joining and departing processes too */
     bool up = true;
-    bool draining = false;      /* by an administrator; outlives going down */
+    bool draining = false;      /* set by an administrator; kept while the node is down */
     bool removed = false;       /* removed as soon as used is 0 */
-    mutable uint32_t position = 0;      /* in FreeCores, which sets it; near what is read with it */
-    int gpus = 0;               /* GPUs that it has */
-    int gpus_next = 0;          /* the number that it gets as soon as its jobs allow it */
+    /* in FreeCores, which sets it; stored near data that is read with it */
+    mutable uint32_t position = 0;
+    int gpus = 0;               /* number of its GPUs */
+    int gpus_next = 0;          /* its number of GPUs as soon as its jobs allow the change */
     GpuSet gpus_used = 0;       /* booked by jobs */
     std::string reason;         /* why it is not up, or draining */
-    /* the back end does not trust it at present, and why: as if draining */
+    /* why the back end suspects the node at present: as if draining */
     std::string trouble;
     std::vector<int64_t> start_faults_ms;       /* recent failures to start a step on it */
 

@@ -7,12 +7,12 @@
 
 namespace elastic::rm {
 
-/* Whether it can have so many now: what its jobs have booked fits, and none has booked the whole
- * node.  If not, NodeUp with that number is refused until it can. */
+/* Whether the node can have this number of cores now: the bookings of its jobs fit, and no job
+ * has booked the whole node.  If not, NodeUp with that number is refused until it can. */
 bool can_have_cores(const State &state, const Node &node, int cores);
-/* The same of its GPUs. */
+/* The same for its GPUs. */
 bool can_have_gpus(const Node &node, int gpus);
-/* Why no other job is to start on it until then; for people. */
+/* Why no other job may start on it until then; for people. */
 std::string why_cores_wait(const Node &node, int cores);
 
 }  // namespace elastic::rm

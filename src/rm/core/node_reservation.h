@@ -1,7 +1,7 @@
 /*
- * Nodes that an administrator reserves for some users from a time to another.  Jobs that name the
- * reservation run on its nodes in that time alone, and end before its end by their time limits.
- * Other jobs have none of its nodes if they could still run when it begins.
+ * Nodes that an administrator reserves for some users for a period.  Jobs that name the reservation
+ * run on its nodes only in that period, and their time limits end before it ends.  Other jobs have
+ * none of its nodes if they could still run when it begins.
  */
 
 #ifndef ELASTIC_RM_CORE_NODE_RESERVATION_H_INCLUDED
@@ -16,9 +16,9 @@ constexpr size_t RESERVATION_USERS_MAX = 100, USER_NAME_BYTES_MAX = 64;
 
 struct NodeReservation {
     std::string name;
-    NodeSet nodes;              /* empty: all */
+    NodeSet nodes;              /* empty: all nodes */
     int64_t from_ms = 0, until_ms = 0;
-    /* They may use it, beside administrators. */
+    /* Users and groups that may use it, besides administrators. */
     std::vector<std::string> users = {}, groups = {};
     bool made = false;          /* by a command (SetReservation); else the configuration has it */
 
@@ -26,7 +26,7 @@ struct NodeReservation {
     ELASTIC_FIELDS(name, nodes, from_ms, until_ms, users, groups, made)
 };
 
-/* Empty, or what is wrong with them.  No two of them have a node at the same time. */
+/* Empty, or the error in the reservations.  No two of them have a node at the same time. */
 std::string check(const std::vector<NodeReservation> &reservations);
 
 }  // namespace elastic::rm

@@ -1,5 +1,5 @@
 /*
- * A set of nodes that a job names: those that it must have, or must not have.  Copies share their
+ * A set of nodes that a job names: nodes that it requires, or excludes.  Copies share their
  * content, which does not change.  Its JSON is a list of names, in the order in which they were
  * given.
  */
@@ -17,7 +17,7 @@ namespace elastic::rm {
 class NodeSet {
   public:
     NodeSet() = default;        /* empty */
-    /* Of names that come again the first counts. */
+    /* Of repeated names the first one counts. */
     NodeSet(const std::vector<std::string> &names);
 
     bool empty() const { return !content_; }

@@ -7,14 +7,14 @@
 
 namespace elastic::rm {
 
-/* Its processes then: none of one that ends. */
+/* Its processes after the changes: none if it ends. */
 inline Blocks pending_world(const Job &job)
 {
     if (job.state == JobState::COMPLETING)
         return {};
     if (!job.adaptation)
         return job.blocks;
-    /* nobody knows whether anybody leaves */
+    /* it is unknown whether any process leaves */
     Blocks staying = is_overdue(job) ? Blocks(job.blocks)
                                      : without(job.blocks, job.adaptation->leave);
     return append(std::move(staying), job.adaptation->joining);
@@ -41,7 +41,7 @@ inline int pending_loan(const Job &job)
     return job.adaptation ? coming_loan(job, *job.adaptation) : job.loaned;
 }
 
-/* The size that is left to one of `size` processes when it has given back so many. */
+/* The size that remains of `size` processes after a job has returned this number of loans. */
 inline int size_without(const JobSpec &spec, int size, int loaned)
 {
     int own = size_at_most(spec, size - loaned);

@@ -16,15 +16,16 @@ namespace elastic::rm {
 
 /* Number of processes that fit on a node with so many free cores, beside `own` of the same job. */
 int capacity_on(const JobSpec &spec, int cores, int free, int own);
-/* Its capacity is its free cores. */
+/* Whether its capacity on a node is the number of free cores. */
 bool any_core_will_do(const JobSpec &spec);
-/* The processes of each node side by side; for lists in which no rank matters more than others. */
+/* The processes of each node put together; for lists in which the order of ranks does not
+ * matter. */
 Blocks gathered(const Blocks &blocks);
 /* It names no nodes, is in no partition of some nodes, and needs no GPUs. */
 bool any_node_will_do(const JobSpec &spec);
 
-/* Such a job, for processes that join those that are there: they need not be on the listed nodes,
- * where others of the job are. */
+/* The specification of a job for processes that join running ones: they need not be on the
+ * listed nodes, where the job already has processes. */
 class JoiningSpec {
   public:
     explicit JoiningSpec(const JobSpec &spec);
@@ -35,7 +36,7 @@ class JoiningSpec {
     std::optional<JobSpec> copy_;       /* without the list, if there is one */
 };
 
-/* A number of processes of all nodes together. */
+/* Converts a number of processes of all nodes together to an int. */
 inline int within_int(int64_t value)
 {
     return static_cast<int>(std::min<int64_t>(value, std::numeric_limits<int>::max()));
@@ -43,12 +44,12 @@ inline int within_int(int64_t value)
 
 class Space {
   public:
-    /* The free cores. */
+    /* Starts with the free cores of the state. */
     explicit Space(const State &state) : state_(&state), cores_(state.free_cores()) {}
 
     /* Number of processes of such a job that fit, beside those in `own`. */
     int capacity(const JobSpec &spec, const Blocks &own = {}) const;
-    /* The same within the nodes of `own` alone. */
+    /* The same, but only on the nodes of `own`. */
     int capacity_within(const JobSpec &spec, const Blocks &own) const;
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
     /* Books `processes` and returns their nodes; they must fit. */
@@ -57,15 +58,15 @@ class Space {
     /* Booked and unbooked cores of all nodes that are up. */
     void take(const std::vector<Share> &shares);
     void give(const std::vector<Share> &shares);
-    /* As give; returns the growth of capacity(spec). */
+    /* Like give; returns the growth of capacity(spec). */
     int give(const std::vector<Share> &shares, const JobSpec &spec);
     /* Nothing more fits on this node. */
     void close(const NodeName &node);
-    /* None of these nodes has more than in the other. */
+    /* Reduces the free cores of each of these nodes to those in the other Space. */
     void limit(const Space &other, const Blocks &blocks);
 
-    /* Whether more free cores of the node, and so many GPUs, could be of use: it may be used, and
-     * has GPUs then. */
+    /* Whether more free cores of the node and this number of GPUs could be used: the job may use
+     * the node, and the node then has GPUs. */
     bool may_help(const JobSpec &spec, const Node &node, int gpus) const
     {
         return may_use(spec, node.name) && cores_.gpus(node) + gpus >= gpus_on_node(spec, 1);
@@ -88,7 +89,7 @@ class Space {
         int processes, cores;
         int gpus = 0;
     };
-    /* On one node, beside `own` processes of the job. */
+    /* Capacity on one node, beside `own` processes of the job. */
     int capacity_here(const JobSpec &spec, const Node &node, int own) const;
     int64_t capacity_of_all(const JobSpec &spec) const;
     bool has_listed(const JobSpec &spec) const;
@@ -127,8 +128,8 @@ class GrowingCapacity {
     bool any_core_will_do_;
     int64_t capacity_, total_;
     int capacity_of_each_;          /* idle node, if all are up and homogeneous; else -1 */
-    std::optional<Space> own_;      /* of a job that not any node will do */
-    /* by position, without what was booked as a whole; made when it is needed */
+    std::optional<Space> own_;      /* for a job that cannot use just any node */
+    /* by position, without cores booked as a whole; computed on demand */
     std::vector<int> free_;
 };
 
@@ -141,7 +142,7 @@ class GrowingJob {
   public:
     GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own);
 
-    /* Number of further processes that fit: at all, and on its own nodes. */
+    /* Number of further processes that fit: on all nodes, and on its own nodes. */
     int capacity(const Space &space);
     int capacity_within(const Space &space);
     bool fits(const Space &space, int more);
@@ -155,18 +156,19 @@ class GrowingJob {
 
     const JobSpec *spec_;
     bool has_own_;
-    std::vector<Space::Own> nodes_;     /* its own that are up, in the order of their names */
-    int64_t capacity_ = 0; /* of all of these; of whole nodes it is updated */
+    std::vector<Space::Own> nodes_;     /* its own nodes that are up, in the order of their names */
+    int64_t capacity_ = 0; /* of all of these; updated for whole nodes */
     int open_ = 0;                      /* number of the whole nodes with capacity */
     size_t last_ = 0;                   /* the node of the last allocation */
 };
 
 /* The ranks that remain if these (rising) leave; `left` gets the blocks of the leaving ones. */
 Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left = nullptr);
-/* Ranks after ranks. */
+/* Appends ranks after the existing ranks. */
 void append(Blocks &blocks, const Block &block);
 Blocks append(Blocks first, const Blocks &second);
-/* The `count` ranks that leave: first those on nodes that are not up, then the highest; rising. */
+/* Selects the `count` ranks that leave: first those on nodes that are not up, then the highest;
+ * rising. */
 std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int count);
 
 }  // namespace elastic::rm

@@ -15,17 +15,17 @@ namespace elastic::rm {
 
 class PositionRanks {
   public:
-    /* Of positions below this. */
+    /* For positions below this number. */
     explicit PositionRanks(size_t positions) : words_(positions / 64 + 1) {}
 
-    /* Whether it was not marked before. */
+    /* Returns whether it was not marked before. */
     bool mark(uint32_t position)
     {
         uint64_t &bits = words_[position / 64].bits, before = bits;
         bits |= bit(position);
         return bits != before;
     }
-    /* Ends the marking; how many there are. */
+    /* Ends the marking; returns the number of marked positions. */
     size_t count()
     {
         size_t sum = 0;
@@ -35,7 +35,7 @@ class PositionRanks {
         }
         return sum;
     }
-    /* 0, 1, 2, ... among those that are marked. */
+    /* 0, 1, 2, ... among the marked positions. */
     size_t rank(uint32_t position) const
     {
         const Word &word = words_[position / 64];

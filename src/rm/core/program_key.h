@@ -1,4 +1,5 @@
-/* The key of a command with its arguments: results of ended jobs are kept by it (learned.h). */
+/* The key of a command with its arguments: results of ended jobs are stored under it
+ * (learned.h). */
 
 #ifndef ELASTIC_RM_CORE_PROGRAM_KEY_H_INCLUDED
 #define ELASTIC_RM_CORE_PROGRAM_KEY_H_INCLUDED

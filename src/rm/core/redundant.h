@@ -11,9 +11,9 @@
 
 namespace elastic::rm {
 
-/* True: handled now, or after any events that are reported and not handled yet, the report would
- * change nothing.  The ends of a step are never redundant: their actions are performed each
- * time. */
+/* True: the report would change nothing, if it were handled now or after any events that are
+ * reported and not handled yet.  The ends of a step are never redundant: their actions are
+ * performed each time. */
 bool is_redundant(const State &state, const EventContent &content);
 
 }  // namespace elastic::rm

@@ -1,10 +1,6 @@
 /*
- * The cores that are reserved for a job at a later time, and those that other jobs may use beside
- * them, now and then.  Pure.
- *
- * Other jobs can only use cores that are free now as well as then, so that most of the cores that
- * are released until then need no check: a list holds the contested nodes, and no order of free
- * cores exists for the later time.
+ * The cores that are reserved for a job at a later time, and the cores that other jobs may use
+ * beside them, now and then.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_RESERVED_CORES_H_INCLUDED
@@ -16,21 +12,22 @@ namespace elastic::rm {
 
 class ReservedCores {
   public:
-    /* At the later time `begun` is free, and `given`.  The job gets as little as possible of the
-     * cores that are free in `now`, which is `begun` or less.  It must fit.  One that names nodes
-     * or needs GPUs may need those of `unlimited`, too, which nobody knows to be free then. */
+    /* At the later time `begun` and `given` are free.  The job gets as few as possible of the
+     * cores that are free in `now`, which is `begun` or less.  It must fit.  A job that names
+     * nodes or needs GPUs may also need those of `unlimited`, which are not known to be free
+     * then. */
     ReservedCores(const State &state, const Space &begun, const std::vector<const Shares *> &given,
             const Space &now, const JobSpec &spec, int processes,
             const std::vector<const Shares *> &unlimited = {});
 
-    /* Cores that are free then, beside the reserved ones. */
+    /* Cores that are free then, besides the reserved ones. */
     int64_t left() const { return left_; }
     /* Whether other jobs fit in `now` without reserved cores.  `now` is always the one of the
-     * construction, and changes by allocate() and changed() alone. */
+     * construction, and only allocate() and changed() change it. */
     bool fits(const Space &now, const JobSpec &spec, int processes);
     /* Books it, now and then. */
     Blocks allocate(Space &now, const JobSpec &spec, int processes);
-    /* Less is free now. */
+    /* Fewer cores are free now. */
     void changed();
 
   private:
@@ -52,17 +49,17 @@ class ReservedCores {
     }
     int64_t unavailable_capacity(const Space &now, const JobSpec &spec);
     int64_t unavailable_cores(const Space &now);
-    /* Without the reserved cores. */
+    /* The free cores without the reserved cores. */
     Space beside(const Space &now) const;
 
     const State &state_;
-    /* free beside the reserved cores, by position; negative: some of these are not free then */
+    /* free besides the reserved cores, by position; negative: some of these are not free then */
     std::vector<int> then_;
-    std::vector<int> gpus_then_;        /* the same of GPUs; empty if there are none */
+    std::vector<int> gpus_then_;        /* the same for GPUs; empty if there are none */
     int64_t left_;
     /* reserved nodes with fewer free cores then than now; each once */
     std::vector<const Node *> contested_;
-    std::vector<Loss> losses_;  /* known so far */
+    std::vector<Loss> losses_;  /* computed so far */
     std::optional<int64_t> unavailable_cores_;
 };
 

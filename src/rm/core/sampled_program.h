@@ -16,8 +16,8 @@ class SampledProgram {
   public:
     using Law = std::function<double(int)>;
 
-    /* `speed` of one process is 1; MPI takes the `share` of all time at a size, by default the
-     * difference to a proportional speed-up. */
+    /* `speed` of one process is 1; MPI takes the part `share` of all time at a size, by default
+     * the difference to a proportional speed-up. */
     SampledProgram(CoreDriver &driver, JobId id, Law speed, Law share = nullptr)
         : driver_(driver), id_(id), speed_(std::move(speed)), share_(std::move(share))
     {
@@ -25,8 +25,8 @@ class SampledProgram {
             share_ = [this](int size) { return 1 - speed_(size) / size; };
     }
 
-    /* Runs for so long, up to the driver's present time, and is sampled; each value is wrong by
-     * up to `noise`. */
+    /* Simulates this time up to the driver's present time, and reports a sample; each value has
+     * an error of up to `noise`. */
     void sample(int64_t ms, double noise = 0)
     {
         const Job &job = driver_.job(id_);
@@ -76,7 +76,7 @@ inline SampledProgram::Law amdahl(double serial)
     return [serial](int size) { return 1 / (serial + (1 - serial) / size); };
 }
 
-/* As many processes as that go proportionally faster, more do not. */
+/* Speed-up is proportional up to this number of processes, and constant beyond it. */
 inline SampledProgram::Law scales_to(int most)
 {
     return [most](int size) { return std::min(size, most); };

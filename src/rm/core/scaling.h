@@ -27,19 +27,21 @@ namespace elastic::rm {
 struct Config;
 class State;
 
-/* How many rounds a process has made in how long, in the interval.  Where most rounds of the loop
- * that probes have been measured it is these, from one probe to the next: what lies at the ends of
- * a short interval, and the first round after a commit, is none.  Else what was probed. */
+/* Number of rounds of a process and their time, in the interval.  If most rounds of the probing
+ * loop have been measured, these count, from one probe to the next: the incomplete rounds at the
+ * ends of a short interval, and the first round after a commit, do not count.  Else the probes
+ * count. */
 struct Rounds {
     double rounds = 0, ms = 0;
 };
 Rounds rounds_of(const Interval &interval);
 
 Scaling scaling_of(const Job &job);
-/* The same of what is known of a program alone, at a size that need not be one of these; without
- * any, sizes is 0. */
+/* The same from the known data of a program alone, at a size that need not have been measured;
+ * without data, `sizes` is 0. */
 Scaling scaling_of(const Performance &known, int size);
-/* The loop that the job's time goes into, or went before its last change of size; empty: none. */
+/* The loop that takes most of the job's time, or took it before its last change of size; empty:
+ * none. */
 const std::string &phase_key(const Performance &known);
 
 /* Measurements of the program at one size, in its present phase. */
@@ -53,22 +55,21 @@ std::vector<MeasuredSpeed> measured_speeds(const Performance &known);
 
 /* Speed with so many processes, >= 1, over the present one. */
 double relative_speed(const Scaling &scaling, int size);
-/* The greatest size, in reals rounded down, at which the next processes still bring
- * `efficiency_ppm` of a proportional gain in speed, if `serial_ppm` of a round at `size` is
- * serial; more than any job can have, if nothing is, or `efficiency_ppm` is 0.
- * 0 <= efficiency_ppm < PPM. */
+/* The greatest size (rounded down) at which the next processes still bring `efficiency_ppm` of a
+ * proportional gain in speed, if `serial_ppm` of a round at `size` is serial.  If nothing is
+ * serial, or `efficiency_ppm` is 0: more than any job can have.  0 <= efficiency_ppm < PPM. */
 int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm);
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* As of the job's newest sample, else of its last change of size: milliseconds at its present
- * size, at least 1000; NEVER: unknown.  Of a running job: by its program's progress in its phase
- * if that is known, else by `expect` or its time limit (J7). */
+/* Remaining milliseconds at its present size, as of the job's newest sample, else of its last
+ * change of size; at least 1000; NEVER: unknown.  For a running job: by its program's progress
+ * in its phase if that is known, else by `expect` or its time limit (J7). */
 int64_t remaining_ms(const State &state, const Job &job);
-/* When it ends at its present size, by that and by its time limit, whichever is earlier; NEVER:
- * unknown.  One that has outlived what was expected of it ends by its limit. */
+/* When it ends at its present size, by remaining_ms and by its time limit, whichever is earlier;
+ * NEVER: unknown.  A job that has run longer than expected ends by its limit. */
 int64_t expected_end_ms(const State &state, const Job &job);
-/* As of the newest sample: since the last commit or the start; 0: there was none. */
+/* Time from the last commit or the start to the newest sample; 0: there was none. */
 int64_t sampled_since_ms(const Job &job);
 
 /* The cost of an adaptation of the job, from earlier ones (clause K1). */
@@ -78,7 +79,7 @@ struct AdaptationTimes {
 };
 AdaptationTimes adaptation_times(const Job &job);
 
-/* Whether a growth pays that makes the job `speed` times as fast (K2); `remaining`: NEVER:
+/* Whether a growth that makes the job `speed` times as fast pays (K2); `remaining`: NEVER:
  * unknown. */
 bool growth_pays(int64_t remaining_ms, int64_t since_ms, const AdaptationTimes &times,
                  double speed);

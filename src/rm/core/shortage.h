@@ -19,23 +19,23 @@ struct Giving {
 };
 
 struct Shortage {
-    int processes = 0;          /* as many as it would start with, at least */
+    int processes = 0;          /* the number with which it would start, at least */
     int capacity = 0;               /* number that fits now, if no other job waited */
-    std::vector<NodeName> full;     /* listed nodes on which none fits */
-    std::vector<Giving> giving; /* whoever it is for */
-    /* who was to, and whose programs do not come to a probe: nobody counts on these cores */
+    std::vector<NodeName> full;     /* listed nodes on which no process fits */
+    std::vector<Giving> giving; /* for any waiting job */
+    /* jobs that have agreed to shrink, but do not reach a probe: their cores are not counted on */
     std::vector<Giving> overdue;
-    std::vector<Giving> suspended;      /* who keep cores that it could use */
+    std::vector<Giving> suspended;      /* jobs whose cores it could use */
 };
 
-/* Nothing: it does not wait for its turn alone, or the nodes that are up cannot hold it. */
+/* Nullopt: it does not wait for resources, or the nodes that are up cannot hold it. */
 std::optional<Shortage> shortage(const State &state, const Job &job);
 
-/* Waiting jobs that lack cores which this suspended one keeps, in the order of the queue; of a long
- * queue those near its front. */
+/* Waiting jobs that lack cores which this suspended job keeps, in the order of the queue; of a
+ * long queue only those near its front. */
 std::vector<JobId> kept_waiting(const State &state, const Job &suspended);
 
-/* A running job that has, or is about to get, another size for the sake of one that waits. */
+/* A running job whose size changes, or has changed, for a waiting job. */
 struct Helper {
     JobId job = 0;
     int old_size = 0, size = 0;

@@ -27,7 +27,7 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
   protected:
     SlotsTest() : driver(GetParam(), 2, 4) {}
 
-    /* One that keeps `size` processes, and may have `most` with its slots. */
+    /* Runs a job that keeps `size` processes, and may have `most` with its slots. */
     JobId run(int size, int most)
     {
         JobId id = start(size, most);
@@ -35,7 +35,7 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
         EXPECT_EQ(driver.job(id).size(), size);
         return id;
     }
-    /* No policy starts it larger, as it has its range only then. */
+    /* No policy starts the job larger, because it gets its range only afterwards. */
     JobId start(int size, int most)
     {
         JobId id = driver.submit(malleable(size, size));
@@ -47,7 +47,7 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
         driver.send(update);
         return id;
     }
-    /* The step's reports from then on. */
+    /* The step's report of all its slots. */
     void report_slots(JobId id, uint64_t granted, std::vector<StepSlots::Held> held,
               std::vector<SlotRequest> slot_requests)
     {
@@ -61,7 +61,7 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
         slots.slot_requests = std::move(slot_requests);
         driver.send(slots);
     }
-    /* All processes of MPI_Comm_spawn from then on. */
+    /* Report of all processes of MPI_Comm_spawn. */
     void report_spawned(JobId id, std::vector<NodeProcesses> spawned)
     {
         StepSlots slots;

@@ -31,7 +31,7 @@ struct NaturalLess {
 struct Use {
     uint32_t uid = 0;
     int64_t core_ms = 0;
-    int64_t delay_ms = 0;       /* by which the user's jobs stand back in the queue */
+    int64_t delay_ms = 0;       /* delay of the user's jobs in the queue */
     ELASTIC_FIELDS(uid, core_ms, delay_ms)
 };
 
@@ -51,9 +51,9 @@ struct Booking {
 
     Shares shares;
     int64_t cores = 0;          /* the sum */
-    /* nobody else is on any of these nodes: all their cores are booked */
+    /* no other job is on any of these nodes: all their cores are booked */
     bool whole = true;
-    std::vector<NodeGpus> gpus; /* which ones */
+    std::vector<NodeGpus> gpus; /* the GPUs */
 };
 
 /* The properties of a job that determine how many of its processes fit on the empty machine. */
@@ -61,7 +61,7 @@ struct Shape {
     int cores_per_process = 1, processes_per_node = 0;
     int gpus_per_process = 0, gpus_per_node = 0;
     NodeSet nodelist, exclude;
-    NodeSet partition;          /* its nodes; empty: all */
+    NodeSet partition;          /* its nodes; empty: all nodes */
     auto operator<=>(const Shape &) const = default;
 };
 inline Shape shape_of(const JobSpec &spec)
@@ -70,7 +70,7 @@ inline Shape shape_of(const JobSpec &spec)
             spec.gpus_per_node, spec.nodelist, spec.exclude, nodes_of_partition(spec)};
 }
 
-/* A job that has started or ended: others may wait for that. */
+/* A job that has started or ended, for which other jobs may wait. */
 struct Turn {
     JobId job = 0;
     JobState state = JobState::PENDING;
@@ -97,15 +97,15 @@ struct ShapeQueue {
 /* Changes since the last decision, so that a decision which depends on none of them need not be
  * repeated. */
 struct Changes {
-    bool capacity = true;           /* what is booked, nodes, or what is about to be freed */
-    bool sizes = true;          /* what running jobs may give or take */
-    QueueKey queue = QUEUE_BEGIN;       /* the first waiting job that came, went or changed */
-    int64_t limit_ms = NEVER;   /* the first limit that did */
-    bool slot_requests = false;        /* what running programs want */
+    bool capacity = true;           /* bookings, nodes, or cores that will soon be free */
+    bool sizes = true;          /* number of cores that running jobs may release or get */
+    QueueKey queue = QUEUE_BEGIN; /* the first waiting job that was added, removed or changed */
+    int64_t limit_ms = NEVER;   /* the earliest time limit that has changed */
+    bool slot_requests = false;        /* requests of running programs */
 };
 constexpr int64_t LIMITS_END = std::numeric_limits<int64_t>::max();
 
-/* How many jobs there are, and what has become of the changes of all of them. */
+/* Numbers of jobs, and of the results of all their changes. */
 struct JobCounts {
     std::array<int64_t, std::size(NamesOf<JobState>::names)> states = {};
     int64_t committed = 0, withdrawn = 0, failed = 0;
@@ -115,10 +115,10 @@ struct JobCounts {
 };
 struct NodeCounts {
     std::array<int, std::size(NamesOf<NodeState>::names)> states = {};
-    int drained = 0;                    /* of those that drain: nothing is booked there */
-    int64_t cores = 0, used_cores = 0;  /* whatever their state */
+    int drained = 0;                    /* of draining nodes: none of these can be booked */
+    int64_t cores = 0, used_cores = 0;  /* of nodes in any state */
     int64_t gpus = 0, used_gpus = 0;
-    int changing_gpus = 0;              /* that get another number of GPUs */
+    int changing_gpus = 0;              /* nodes whose number of GPUs will change */
 
     int of(NodeState state) const { return states[static_cast<size_t>(state)]; }
     bool operator==(const NodeCounts &) const = default;
@@ -136,36 +136,37 @@ class State {
     uint64_t unexpected = 0;    /* events that did not fit */
     int64_t timer_ms = NEVER;   /* time of the last SetTimer */
     int64_t next_poll_ms = NEVER; /* when all steps are queried */
-    int64_t policy_at_ms = NEVER;       /* when the policy has to decide again */
-    int wanted_nodes = 0;       /* by others, before the own jobs (NodesWanted) */
+    int64_t policy_at_ms = NEVER;       /* time at which the policy must decide again */
+    int wanted_nodes = 0;       /* requested by others, before the own jobs (NodesWanted) */
     std::string wanted_by;
     std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
-    int64_t uses_at_ms = NEVER; /* up to when they are counted */
-    std::set<uint32_t> full_users;      /* are at a limit of theirs: none of their jobs starts */
-    std::set<std::string> full_groups;  /* the same of a job that waits: members get nothing more */
-    JobId to_enter = 0;         /* this job and later ones enter their partitions again; 0: none */
+    int64_t uses_at_ms = NEVER; /* time up to which they are counted */
+    std::set<uint32_t> full_users;      /* are at one of their limits: none of their jobs starts */
+    std::set<std::string> full_groups;  /* the same, of a waiting job: members get nothing more */
+    JobId to_enter = 0; /* from this job on, jobs must enter their partitions again; 0: none */
     int64_t reservations_at_ms = NEVER; /* when the next reservation begins or ends */
-    LearnedPrograms learned;    /* of earlier runs */
+    LearnedPrograms learned;    /* results of earlier runs */
     std::deque<JobId> finished; /* oldest first */
-    std::deque<Turn> turns;     /* whose dependents are not examined yet */
+    std::deque<Turn> turns;     /* jobs whose dependents are not examined yet */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
-    std::map<JobId, JobArray> arrays;   /* of which a task is known */
+    std::map<JobId, JobArray> arrays;   /* arrays of which a task is known */
 
     /* Indices: derived data, maintained by index() and unindex(). */
     struct Indices {
-        UserQueues queue;               /* is_queued; those of full users are out */
-        UserQueues runnable;            /* of these, who could run if they were alone */
+        UserQueues queue;               /* is_queued, without the jobs of full users */
+        UserQueues runnable;            /* of these, jobs that could run if they were alone */
         std::map<Shape, ShapeQueue> shapes;     /* all that are queued */
-        std::map<std::string, int> partitions;  /* how many are queued in each, by queue_of */
-        std::set<JobId> prioritised;    /* of these, whose priority is not 0 */
+        std::map<std::string, int> partitions;  /* number of queued jobs in each, by queue_of */
+        std::set<JobId> prioritised;    /* of these, jobs whose priority is not 0 */
         struct OfUser {
             int running = 0;            /* jobs on nodes */
-            int64_t cores = 0;          /* theirs, booked */
+            int64_t cores = 0;          /* cores booked by these */
             bool operator==(const OfUser &) const = default;
         };
         std::map<uint32_t, OfUser> users;
         std::map<std::string, GroupUse> groups;         /* of jobs that have not ended */
-        std::set<std::pair<Awaited, JobId>> dependents; /* who is waited for, and by whom */
+        /* awaited jobs, each with a job that waits for it */
+        std::set<std::pair<Awaited, JobId>> dependents;
         /* of the tasks of an array that has a limit */
         struct OfArray {
             int allocated = 0;
@@ -180,9 +181,10 @@ class State {
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
         /* of these, whose programs want another size (size_wished) */
         std::set<JobId> wishers;
-        /* RUNNING, whose programs wait for what can be had at once (SizeRequest::waits) */
+        /* RUNNING, whose programs wait only for resources that are available at once
+         * (SizeRequest::waits) */
         std::set<JobId> impatient;
-        /* of the elastic ones, who have idle cores in whole nodes of their own */
+        /* of the elastic ones, jobs with idle cores in whole nodes of their own */
         std::set<JobId> roomy;
         std::set<JobId> borrowers;      /* of these, with core loans */
         /* Of the elastic ones: */
@@ -190,8 +192,8 @@ class State {
         std::set<std::pair<int64_t, JobId>> donors;
         std::set<std::pair<int64_t, JobId>> pauses;     /* the same jobs, by Job::offer_after_ms */
         std::set<std::pair<int64_t, JobId>> growers;    /* below their maximum: by growth_from_ms */
-        /* of these, who may grow while others wait: below their preferred size, if they have one,
-         * or their programs want another */
+        /* of these, jobs that may grow while others wait: below their preferred size, if they
+         * have one, or their programs request another size */
         std::set<std::pair<int64_t, JobId>> needy;
         std::set<std::pair<int64_t, JobId>> deadlines;  /* Job::deadline_ms */
         std::set<std::pair<int64_t, JobId>> limits;     /* Job::limit_at_ms */
@@ -201,15 +203,15 @@ class State {
         int64_t up_cores = 0;           /* of nodes that are up and not draining */
         int removed_nodes = 0;          /* that are not removed yet */
         int64_t spare_cores = 0;        /* what elastic jobs have above their minimum */
-        std::map<int, int> up_nodes, known_nodes;       /* how many nodes have so many cores */
+        std::map<int, int> up_nodes, known_nodes; /* number of nodes by their number of cores */
         bool operator==(const Indices &) const = default;
     };
     const Indices &indices() const { return indices_; }
 
     const Job *job(JobId id) const;
-    /* Nullptr: there is none, or none of its tasks is known. */
+    /* Nullptr: there is no such array, or none of its tasks is known. */
     const JobArray *array(JobId id) const;
-    /* Of the job or array that is waited for; nullopt: it is not known. */
+    /* State of the awaited job or array; nullopt: it is unknown. */
     std::optional<JobState> state_of(const Dependency &dependency) const;
     /* Arrays with a limit of which a task was added, removed or changed since the last query. */
     std::set<JobId> take_changed_arrays() { return std::exchange(changed_arrays_, {}); }
@@ -220,8 +222,7 @@ class State {
     const Node *node(const std::string &name) const;
     const Node *node(const char *name) const { return node(std::string(name)); }
 
-    /* Every change of a job is followed by index of it; if it concerns what it books, by book as
-     * well. */
+    /* Call index after every change of a job, and book as well if its booking has changed. */
     void index(const Job &job);
     void unindex(const Job &job);
     void book(const Job &job);
@@ -234,20 +235,21 @@ class State {
     /* Number of processes that fit on the machine without jobs: on all nodes that are up, or on
      * all that are known. */
     int capacity_when_empty(const Shape &shape, bool up_only) const;
-    /* Of the nodes that are up; known without a search for the jobs of the queue. */
+    /* Capacity of the nodes that are up; known without a search for the jobs of the queue. */
     int capacity_up(const Shape &shape) const;
-    /* The first node of its list that is not up, or is not there; empty: none. */
+    /* The first node of its list that is not up, or does not exist; empty: none. */
     std::string missing_node(const JobSpec &spec) const;
-    /* From when on it may be grown, for nobody's sake. */
+    /* Time from which the job may be grown although no job needs it. */
     int64_t growth_from_ms(const Job &job) const;
 
-    /* The partition of a new job that names none is the default.  Of one that the configuration
-     * does not have (any more) jobs wait (PartitionState::GONE).  It lacks nodes that are reserved
-     * for others before a job that starts now would have ended. */
+    /* Sets the partition of a job that starts now.  A new job that names none gets the default.
+     * A job waits if the configuration does not have its partition (any more)
+     * (PartitionState::GONE).  The partition lacks nodes that are reserved for others before the
+     * end of the job. */
     void enter(JobSpec &spec) const { enter(spec, now_ms, NEVER); }
-    /* The same of a known job, as of that time; false: nothing has changed. */
+    /* The same for a known job, as of that time; false: nothing has changed. */
     bool enter(Job &job, int64_t at_ms) const;
-    /* Nodes are new, so that partitions without reserved nodes are to be found again. */
+    /* There are new nodes, so that partitions without reserved nodes must be computed again. */
     void clear_reduced() const { reduced_.clear(); }
     /* As if no node were reserved for others. */
     JobSpec unreserved(JobSpec spec) const;
@@ -255,28 +257,28 @@ class State {
     const NodeReservation *reservation(const std::string &name) const;
     /* When the next reservation begins or ends; NEVER: none does. */
     int64_t reservations_change_ms() const;
-    /* Whether some jobs may have other nodes than others. */
+    /* Whether the nodes that jobs may use differ between jobs. */
     bool is_divided() const
     {
         return !config.partitions.empty() || !config.reservations.empty();
     }
     /* Null: there is none. */
     const Partition *partition(const std::string &name) const;
-    /* After a change of the configuration; jobs have to enter theirs again. */
+    /* Call it after a change of the configuration; jobs have to enter their partitions again. */
     void set_partitions();
-    /* The positions of these nodes in free_cores(), until nodes change. */
+    /* The positions of these nodes in free_cores(), valid until nodes change. */
     const PositionSet &positions(const NodeSet &of) const;
 
     const Changes &changes() const { return changes_; }
     void clear_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END, false}; }
-    /* Of something that is not a job's or a node's. */
+    /* Marks a change that concerns neither a job nor a node. */
     void changed() { changes_.capacity = true; }
-    /* More is known of how a job uses its cores. */
+    /* Marks new measurements of a job. */
     void sampled() { changes_.sizes = true; }
 
     QueueKey queue_key(const Job &job) const;
-    /* Another position in the queue for all jobs of a user; `change` may change full_users and
-     * uses alone. */
+    /* Changes the position in the queue of all jobs of a user; `change` may change only
+     * full_users and uses. */
     template <class Change> void requeue(uint32_t uid, Change change)
     {
         changes_.queue = std::min(changes_.queue, indices_.queue.first_of(uid));
@@ -292,7 +294,7 @@ class State {
     const Job *owner_of_name(uint32_t uid, const std::string &name) const;
     /* The booking of these processes of a job. */
     Shares shares(const JobSpec &spec, const Blocks &blocks) const;
-    /* All that such a job books: present, joining and departing processes. */
+    /* The booking of all present, joining and departing processes of a job. */
     Shares shares(const Job &job) const;
     /* The booking of the job. */
     const Booking &booking(JobId id) const;
@@ -303,11 +305,11 @@ class State {
     void add_gpus(const JobSpec &spec, const Blocks &blocks, Shares &shares) const;
     void book(const std::vector<NodeGpus> &gpus, bool in);
     int capacity_of(const Shape &shape, const Node &node) const;
-    /* Of a job, all that the indices hold. */
+    /* All data of a job that the indices hold. */
     struct Facts {
         uint32_t uid = 0;
         std::vector<Awaited> waits_for;
-        JobId array = 0;        /* of a task whose array has a limit */
+        JobId array = 0;        /* array of a task, if the array has a limit */
         bool ready = false, array_waits = false;
         std::optional<QueueKey> queued; /* without the delay of its user */
         std::vector<std::string> groups;        /* of a job that has not ended */
@@ -343,7 +345,7 @@ class State {
     void book(Node &node, int cores);
     void count_use(uint32_t uid, int running, int64_t cores);
     void count_groups(const std::vector<std::string> &groups, const GroupUse &more);
-    /* As of that time; `ends_ms`: when the job ends by its limit, NEVER: if it started then. */
+    /* As of `at_ms`.  `ends_ms`: when the job ends by its limit; NEVER: by a start at that time. */
     void enter(JobSpec &spec, int64_t at_ms, int64_t ends_ms) const;
     std::shared_ptr<const Partition> without_reserved(const JobSpec &spec, int64_t at_ms,
                                                       int64_t ends_ms) const;
@@ -355,24 +357,24 @@ class State {
     std::unordered_map<JobId, Facts> facts_;
     std::unordered_map<JobId, Booking> booked_;
     std::map<std::string, std::shared_ptr<const Partition>> partitions_;
-    std::vector<Node *> by_number_;     /* NodeName::number; null: not one of ours */
+    std::vector<Node *> by_number_;     /* by NodeName::number; null: no node of this machine */
     mutable FreeCores free_cores_;
     mutable std::map<NodeSet, PositionSet> positions_;
-    /* Partitions of jobs without the nodes of these reservations: shared by all of them. */
+    /* Partitions of jobs without the nodes of these reservations; all these jobs share them. */
     mutable std::map<std::pair<std::string, std::vector<std::string>>,
                      std::shared_ptr<const Partition>> reduced_;
     mutable bool stale_ = true;         /* free_cores_ */
 };
 
-/* Leaves what is not in the other as well: all of it, but for what they begin with, and for whole
- * nodes. */
+/* Removes the shares that both lists have: all of these from lists of whole nodes, else only
+ * those of their common beginning. */
 void leave_differences(Shares &left, Shares &right);
 
 /* Why a PENDING job waits, for people: "held", "resources", ... */
 std::string why_waiting(const State &state, const Job &job);
-constexpr const char *WAITS_BEHIND = "priority";        /* for its turn alone */
-/* In front of the waiting job, or itself: the first one of its partition, if that is not too far
- * back; else of all.  Null: nobody waits. */
+constexpr const char *WAITS_BEHIND = "priority";        /* waits only for its turn */
+/* The job in front of the waiting job, or that job itself: the first one of its partition, if it
+ * is not too far back; else the first of all.  Null: no job waits. */
 const Job *first_in_queue(const State &state, const Job &waiting);
 
 }  // namespace elastic::rm

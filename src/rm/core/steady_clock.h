@@ -1,9 +1,8 @@
 /*
- * The clock of all durations.  It counts like a clock that nobody can set and that counts sleep
- * (CLOCK_BOOTTIME), also over restarts of the daemon within one boot; and it approaches the wall
- * clock by no more than a thousandth of the time, so that setting the wall clock forward ends no
- * job, and setting it back stops no time-out.  Displays use its time plus offset_ms().  Pure:
- * readings in, time out.
+ * The clock of all durations.  It counts like a clock that cannot be set and that includes sleep
+ * (CLOCK_BOOTTIME), also over restarts of the daemon within one boot.  It approaches the wall clock
+ * by at most a thousandth of the time.  So setting the wall clock forward ends no job, and setting
+ * it back stops no time-out.  Displays use its time plus offset_ms().  Pure: readings in, time out.
  */
 
 #ifndef ELASTIC_RM_CORE_STEADY_CLOCK_H_INCLUDED
@@ -19,15 +18,15 @@ class SteadyClock {
   public:
     /* The start of the clock after a restart: stored with the events. */
     struct Mark {
-        std::string boot;       /* which boot it was */
+        std::string boot;       /* the boot in which it was set */
         int64_t boot_ms = 0, clock_ms = 0;
     };
 
-    /* After another boot the wall clock alone shows the elapsed time.  Never before
+    /* After another boot only the wall clock shows the elapsed time.  Never before
      * `not_before_ms`. */
     void start(const std::optional<Mark> &mark, int64_t not_before_ms, const std::string &boot,
                int64_t boot_ms, int64_t wall_ms);
-    /* In milliseconds since 1970, as far as the wall clock was right; never goes back. */
+    /* In milliseconds since 1970, as far as the wall clock was right; never decreases. */
     int64_t now_ms(int64_t boot_ms, int64_t wall_ms);
     Mark mark() const { return {boot_, boot_ms_, clock_ms_}; }
     /* To be added for people: 0 as long as the clocks agree to some seconds. */
