@@ -1,4 +1,4 @@
-/* Requests that administrators alone may send. */
+/* Requests that only administrators may send. */
 
 #ifndef ELASTIC_RM_API_ADMINISTRATOR_H_INCLUDED
 #define ELASTIC_RM_API_ADMINISTRATOR_H_INCLUDED
@@ -8,7 +8,7 @@
 
 namespace elastic::rm {
 
-/* Throws for all others; `what` they may not do: "drain nodes". */
+/* Throws for all other callers; `what` names the operation: "drain nodes". */
 inline void check_administrator(const Caller &caller, const char *what)
 {
     if (!caller.administrator)

@@ -35,10 +35,10 @@ template <class Value> Value stored(Result<Value> value)
 constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096;
 constexpr size_t JOB_NAME_BYTES_MAX = 128;
 constexpr size_t PARTITION_NAMES_BYTES_MAX = 1024;
-/* Of one page of a list; then its reader goes on with the next one. */
+/* Of one page of a list; the reader continues with the next page. */
 constexpr size_t ANSWER_BYTES_MAX = 4 << 20;
 
-/* How clients see the core's refusals. */
+/* The core's refusals as clients receive them. */
 ApiError error_of(const Answer &answer);
 
 class Api : public RequestHandler {
@@ -50,7 +50,7 @@ class Api : public RequestHandler {
     void handle(const HttpRequest &request, Responder responder) override;
 
   private:
-    /* A request on its way. */
+    /* A request in progress. */
     struct Call {
         const HttpRequest &request;
         Responder responder;
@@ -62,18 +62,18 @@ class Api : public RequestHandler {
     struct Route {
         const char *method, *path;      /* "*" stands for one part, "**" for the rest */
         Method call;
-        bool is_open;           /* for everybody */
+        bool is_open;           /* for all clients */
     };
     static const std::vector<Route> &routes();
 
-    /* No exception leaves it: each is an answer. */
+    /* No exception leaves it: each becomes an answer. */
     void answer_safely(const Responder &responder, const std::string &path,
                        const std::function<void()> &task);
-    /* For people who wait, see Daemon::wait; `waiter` may throw as a request may. */
+    /* For waiting requests, see Daemon::wait; `waiter` may throw like a request. */
     void wait(const Responder &responder, int64_t for_ms, Daemon::Waiter waiter);
     void identify(Call &call);
     void check_rate(const Call &call);
-    /* The route of a request, after all that can be checked without its body; null: perhaps a file
+    /* The route of a request, after all checks that do not need its body; null: perhaps a file
      * of the page. */
     const Route *route_of(Call &call) const;
     HttpResponse error_response(const ApiError &error);
@@ -81,12 +81,12 @@ class Api : public RequestHandler {
     void respond(const Call &call, HttpResponse response);
     void respond_json(const Responder &responder, const Json &json, int status = 200);
     void respond_text(const Responder &responder, std::string json);
-    /* Computes it on the reader's thread, then answers on the loop.  Both may throw as a request
-     * may; `task` must not use what belongs to the loop. */
+    /* Computes the value on the reader's thread, then answers on the loop.  Both may throw like
+     * a request; `task` must not use data of the loop. */
     template <class Value>
     void read(const Caller &caller, const Responder &responder,
               std::function<Value(History &)> task, std::function<void(Value)> done);
-    /* Steps that may throw as a request may: then there are no more. */
+    /* Steps that may throw like a request: then no further step runs. */
     void in_slices(const Responder &responder, std::function<bool()> step);
     void respond_error(const Responder &responder, const ApiError &error);
 
@@ -128,14 +128,14 @@ class Api : public RequestHandler {
 
     bool may_see(const Caller &caller, uint32_t uid) const;
     bool may_change(const Caller &caller, uint32_t uid) const;
-    /* Of one that the caller may see, or an error; ended ones are taken from the store. */
+    /* The job, if the caller may see it, or an error; ended jobs are read from the store. */
     Job job_of(const Call &call, bool to_change);
     JobId find_id(const Caller &caller, const std::string &name);
     std::vector<JobId> find_ids(const Caller &caller, const std::vector<std::string> &names);
     JobRequest request_of_jobs(Call &call);
     std::vector<const Job *> jobs_of(const JobRequest &request) const;
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
-    /* Of the caller's jobs, the one that has registered the name; else nullptr, */
+    /* The job of the caller that has registered the name; else nullptr, */
     const Job *living_owner_of_name(const Call &call);
     /* or an error. */
     const Job &owner_of_name(const Call &call);
@@ -145,7 +145,7 @@ class Api : public RequestHandler {
     Json fair_share_json(uint32_t uid) const;
     void add_forecast(Json &json, const Job &job) const;
     void add_dependencies(const Call &call, BodyReader &body, JobSpec &spec);
-    /* `ran`: its Launch, if that is known already. */
+    /* `ran`: its Launch, if already known. */
     Json job_json(const Job &job, const Json *ran = nullptr);
     struct JobList;
     bool find_jobs(const std::shared_ptr<JobList> &list);
@@ -160,7 +160,7 @@ class Api : public RequestHandler {
     Json backend_json() const;
     struct NodeUser {
         const Job *job;
-        int processes;      /* those that are leaving included */
+        int processes;      /* including leaving ones */
         int extra_slots;         /* beside its world */
         int spawned;            /* processes of MPI_Comm_spawn, with a slot or without */
     };

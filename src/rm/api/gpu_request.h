@@ -1,5 +1,5 @@
 /*
- * GPUs in a submission: of each process, of each node, or of the whole job, which are divided
+ * GPUs in a submission: of each process, of each node, or of the whole job; the latter are divided
  * equally among its nodes or processes.  Pure.
  */
 

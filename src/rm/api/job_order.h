@@ -16,11 +16,11 @@ namespace elastic::rm {
 
 enum class JobOrder {
     ID,
-    NEWEST,             /* ID backwards */
-    /* those on nodes, the queue, who waits for something else, those that have ended */
+    NEWEST,             /* descending ID */
+    /* jobs on nodes, the queue, jobs that wait for something else, ended jobs */
     QUEUE
 };
-/* Of its name in a query (empty: ID); nullopt: there is none. */
+/* The order with this name in a query (empty: ID); nullopt: there is none. */
 std::optional<JobOrder> job_order(const std::string &name);
 
 struct JobRange {

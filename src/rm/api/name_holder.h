@@ -14,9 +14,9 @@
 
 namespace elastic::rm {
 
-/* Empty: it has ended, or cannot be seen from here. */
+/* Empty: it has ended, or is not visible from here. */
 std::string holder_of(pid_t process);
-/* Not if it is empty, and hence not known. */
+/* False for an empty holder, which is unknown. */
 bool has_ended(const std::string &holder);
 
 }  // namespace elastic::rm

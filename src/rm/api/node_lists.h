@@ -11,10 +11,10 @@
 
 namespace elastic::rm {
 
-/* Empty without that field; it fails where the field is no list, or names unknown nodes. */
+/* Empty without that field; fails if the field is not a list, or names unknown nodes. */
 NodeSet read_node_set(BodyReader &body, const char *name, const State &state);
 
-/* Of the nodes that the job may use: a whole node, where they differ. */
+/* Among the nodes that the job may use: cores of the largest one, if nodes differ. */
 int cores_of_largest_node(const State &state, const JobSpec &spec);
 
 }  // namespace elastic::rm

@@ -32,13 +32,14 @@ class Backend {
 
     virtual ~Backend() = default;
 
-    /* `known` is the state of the core, from before and always later: only changes are reported.
-     * Returns an error, or empty. */
+    /* `known` is the state of the core; it stays valid, and only changes are reported.  Returns
+     * an error, or empty. */
     virtual std::string start(const State &known, Notify notify) = 0;
 
-    /* Only with asynchronous_nodes: NodesAcquired or NodesRefused, NodesReleased answer each. */
+    /* Only with asynchronous_nodes: answered by NodesAcquired or NodesRefused, and by
+     * NodesReleased. */
     virtual bool asynchronous_nodes() const { return false; }
-    /* It cannot give less than a node. */
+    /* It can only provide whole nodes. */
     virtual bool whole_nodes() const { return false; }
     virtual void acquire(const AcquireNodes &) {}
     virtual void release(const ReleaseNodes &) {}
@@ -50,11 +51,11 @@ class Backend {
     /* An administrator resumed a node that was down: checks it again. */
     virtual void check_node(const std::string &node) = 0;
     /* A step failed there, or at its start or growth there: checks whether the nodes are the
-     * cause, so that they are not chosen again. */
+     * cause, so that the core does not select them again. */
     virtual void step_failed_on(const std::vector<std::string> &) {}
 
-    /* Before a step starts: writes into its folder what its launcher needs.  Empty, or why it
-     * cannot. */
+    /* Before a step starts: writes the files for its launcher into its folder.  Empty, or the
+     * error. */
     virtual std::string prepare_step(const Job &, const std::string & /* folder */) { return ""; }
 
     /* The command of a shell on that node, as elasticd's user, that reads a script from its
@@ -68,8 +69,8 @@ class Backend {
     virtual std::vector<std::string> launcher_options() const = 0;
     virtual std::vector<std::string> launcher_environment() const = 0;
 
-    /* For people: how it works here (empty: nothing worth saying), and why it does not work now
-     * (empty: it does). */
+    /* For people: properties of this back end (empty: none to report), and why it does not work
+     * now (empty: it works). */
     virtual std::string about() const { return ""; }
     virtual std::string trouble() const { return ""; }
 };

@@ -1,6 +1,6 @@
 /*
- * The numbers of GPUs of nodes, as the configuration has them (backend.gpus): "4" for each node,
- * "n[1-4]:2" for these; later entries count.  Pure.
+ * The numbers of GPUs of nodes, from the configuration (backend.gpus): "4" for each node,
+ * "n[1-4]:2" for these nodes; later entries override earlier ones.  Pure.
  */
 
 #ifndef ELASTIC_RM_GPU_COUNTS_H_INCLUDED

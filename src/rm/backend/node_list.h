@@ -28,14 +28,13 @@ struct ListedNode {
 };
 using ListedNodes = std::vector<ListedNode>;
 
-/* Empty, or what is wrong with a host's name. */
+/* Empty, or the error in the name of a host. */
 std::string check_host_name(std::string_view name);
 
 /* "a", "b:16"; each name once. */
 Result<ListedNodes> parse_hosts(const std::vector<std::string> &entries);
-/* A line for each, NAME or NAME:CORES; # begins a comment.  A name that comes again adds its cores
- * (without a number: one for each time), as in the files of batch systems.  `name` is for
- * messages. */
+/* One per line, NAME or NAME:CORES; # begins a comment.  A repeated name adds its cores (without
+ * a number: one for each occurrence), as in the files of batch systems.  `name` is for messages. */
 Result<ListedNodes> parse_hosts_file(std::string_view text, const std::string &name);
 
 /* SLURM_JOB_NODELIST, "n[1-3,07],login", and SLURM_JOB_CPUS_PER_NODE, "4(x2),8" (empty: not

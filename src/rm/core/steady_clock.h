@@ -29,14 +29,14 @@ class SteadyClock {
     /* In milliseconds since 1970, as far as the wall clock was right; never decreases. */
     int64_t now_ms(int64_t boot_ms, int64_t wall_ms);
     Mark mark() const { return {boot_, boot_ms_, clock_ms_}; }
-    /* To be added for people: 0 as long as the clocks agree to some seconds. */
+    /* Add it to show a time to people: 0 as long as the clocks agree to some seconds. */
     int64_t offset_ms() const;
 
   private:
     std::string boot_;
     int64_t boot_ms_ = 0, clock_ms_ = 0, wall_ms_ = 0;
-    /* By which it may approach the wall clock: hardly anything is saved up while both agree, so
-     * that it is a thousandth of any span of time. */
+    /* The amount by which it may approach the wall clock.  Hardly any amount accumulates while
+     * both agree, so that it is a thousandth of any span of time. */
     int64_t allowed_us_ = 0;
 };
 

@@ -1,8 +1,7 @@
 /*
- * The waiting jobs of all users in one order, stored by user: all jobs of one user move by one
- * number (State::delay_of), or leave the order and return, at the cost of one.
- *
- * A traversal visits only the users of the jobs that it has reached.
+ * The waiting jobs of all users in one order, stored by user.  One number (State::delay_of) moves
+ * all jobs of one user; to leave the order and to return costs as much as for one job.  A traversal
+ * visits only the users of the jobs that it has reached.
  */
 
 #ifndef ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED
@@ -17,8 +16,9 @@
 
 namespace elastic::rm {
 
-/* The order of waiting jobs: since when they wait for their turn, brought forward by priority and
- * put back by what their user has used, at most by so much; everybody becomes first in the end. */
+/* The order of waiting jobs: by the time since which they wait for their turn, minus their
+ * priority, plus a bounded delay for the past use of their user.  So each job becomes first
+ * after some time. */
 struct QueueKey {
     /* eligible_ms - priority * priority_weight_ms + State::delay_of its user */
     int64_t key = 0;
@@ -30,7 +30,7 @@ constexpr QueueKey QUEUE_END = {std::numeric_limits<int64_t>::max(), 0};
 
 /* Properties of all waiting jobs of a user. */
 struct UserTurn {
-    int64_t delay_ms = 0;       /* so far back */
+    int64_t delay_ms = 0;       /* delay of all jobs of the user */
     bool out = false;           /* none of them is in the order */
     bool operator==(const UserTurn &) const = default;
 };
@@ -44,7 +44,7 @@ class UserQueues {
     using Heads = std::set<std::pair<QueueKey, uint32_t>>;
 
   public:
-    /* Goes on while nothing is changed. */
+    /* Valid while nothing changes. */
     class Iterator {
       public:
         const QueueKey &operator*() const { return open_.front().key; }
@@ -65,19 +65,19 @@ class UserQueues {
         void open_heads();
 
         const UserQueues *queues_ = nullptr;
-        std::vector<Cursor> open_;      /* a heap, of users whose first job has been reached */
-        Heads::const_iterator next_;    /* of the others */
+        std::vector<Cursor> open_;      /* a heap of the users whose first job has been reached */
+        Heads::const_iterator next_;    /* of the other users */
     };
 
     void insert(uint32_t uid, const UserTurn &turn, const QueueKey &key);
     void erase(uint32_t uid, const QueueKey &key);
-    /* Of all that the user has here. */
+    /* Updates the position of all jobs of the user. */
     void move(uint32_t uid, const UserTurn &turn);
-    /* With the delay; QUEUE_END: the user has none in the order. */
+    /* Including the delay; QUEUE_END: the user has none in the order. */
     QueueKey first_of(uint32_t uid) const;
 
     Iterator begin() const { return upper_bound(QUEUE_BEGIN); }
-    /* The same with those who are out of the order, where they would be. */
+    /* The same, including users out of the order, at the position that they would have. */
     Iterator begin_of_all() const;
     Iterator end() const;
     Iterator upper_bound(const QueueKey &key) const;
@@ -91,7 +91,7 @@ class UserQueues {
     void hide(uint32_t uid, const Queue &queue);
 
     std::map<uint32_t, Queue> users_;
-    Heads heads_;               /* the first job of each user who is in the order */
+    Heads heads_;               /* the first job of each user in the order */
     size_t size_ = 0;
 };
 

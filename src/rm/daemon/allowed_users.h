@@ -20,14 +20,14 @@ std::optional<uint32_t> lookup_group_number(const std::string &name);
 
 class AllowedUsers {
   public:
-    AllowedUsers() = default;   /* nobody is named */
+    AllowedUsers() = default;   /* no users or groups */
     /* Groups that do not exist are added to `unknown`. */
     AllowedUsers(const std::vector<std::string> &users, const std::vector<std::string> &groups,
                  std::vector<std::string> &unknown);
 
     /* Whether both lists are empty. */
     bool empty() const { return is_empty_; }
-    /* `user` may be nullptr: nothing is known of his groups. */
+    /* `user` may be nullptr: the user's groups are unknown. */
     bool has(const std::string &name, const User *user) const;
 
   private:

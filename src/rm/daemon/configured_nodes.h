@@ -8,7 +8,8 @@
 
 namespace elastic::rm {
 
-/* "all" is empty, else a list such as "n[1-4],n7"; `whose` is for messages: "partition batch". */
+/* "all" gives an empty set, else a list such as "n[1-4],n7"; `whose` is for messages: "partition
+ * batch". */
 Result<NodeSet> parse_configured_nodes(const std::string &text, const std::string &whose);
 
 }  // namespace elastic::rm

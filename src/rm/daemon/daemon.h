@@ -62,7 +62,7 @@ class Daemon {
     static Result<std::unique_ptr<Daemon>> start(const Settings &settings,
                                                  const MakeInterface &make_interface);
     ~Daemon();
-    /* Until SIGTERM or SIGINT.  Running steps go on. */
+    /* Until SIGTERM or SIGINT.  Running steps continue. */
     void run();
 
     /* ---- for the interface */
@@ -83,27 +83,27 @@ class Daemon {
     const Partitions &partitions() const { return partitions_; }
     const GroupLimits &group_limits() const { return group_limits_; }
     Reservations &reservations() { return reservations_; }
-    /* Whether groups of users matter. */
+    /* Whether groups of users are needed. */
     bool needs_groups() const
     {
         return !partitions_.all().empty() || !group_limits_.all().empty() ||
                !reservations_.configured().empty() || !state().config.reservations.empty();
     }
     Metrics &metrics() { return metrics_; }
-    /* With all that has happened in it. */
+    /* Includes all events so far. */
     Store &store() { return journal_.store(); }
-    /* With all that has happened in it, on the reader's thread. */
+    /* Runs the task on the reader's thread; its data include all events so far. */
     void read_history(uint32_t uid, HistoryReader::Task task);
     SlicedWork &sliced_work() { return sliced_work_; }
     UserSlots &user_slots() { return user_slots_; }
     Loop &loop() { return loop_; }
     /* Without its environment; null: unknown. */
     std::shared_ptr<const Launch> launch(JobId job);
-    /* The fields that queries need, without another read. */
+    /* Caches the fields that queries need, to avoid another read. */
     void remember(JobId job, std::shared_ptr<const Launch> launch);
     const LaunchQuota &quota() const { return quota_; }
     int64_t started_ms() const { return started_ms_; }
-    /* The time of the core (core/steady_clock.h), and that time as people see it. */
+    /* The time of the core (core/steady_clock.h), and that time as shown to people. */
     int64_t now_ms() { return clock_.now_ms(monotonic_ms(), unix_ms()); }
     int64_t shown_ms(int64_t core_ms) const
     {
@@ -141,7 +141,7 @@ class Daemon {
     void handle(const Event &event, Journal::Entry &entry);
     void answer(const Answer &answer, Journal::Entry &entry, JobId last_job);
 
-    /* Before the core sees it. */
+    /* Called before the core handles it. */
     template <class Content> void before(const Content &) {}
     void before(const StepFailed &failed) { suspect_joining(failed.job); }
     void before(const StepWithdrawn &withdrawn) { suspect_joining(withdrawn.job); }
@@ -151,7 +151,7 @@ class Daemon {
     void suspect_world(JobId job);
     void suspect(const Blocks &blocks);
 
-    /* When all that the core wants about it has been carried out. */
+    /* Called after all actions of the core for it. */
     template <class Content> void after(const Content &) {}
     void after(const StepEnded &ended) { steps_->discard(ended.job, ended.step); }
     void after(const StepLost &lost) { steps_->discard(lost.job, lost.step); }
@@ -184,7 +184,7 @@ class Daemon {
         return first == first_gpus_.end() ? 0 : first->second;
     }
 
-    void perform(const Answer &) {}         /* no request waits any more */
+    void perform(const Answer &) {}         /* the request no longer waits */
     void perform(const Record &record);
     void mail(const Record &record);
     void perform(const StartStep &start);
@@ -237,20 +237,20 @@ class Daemon {
     Partitions partitions_;
     GroupLimits group_limits_;
     Reservations reservations_;
-    std::map<std::string, int> first_gpus_;     /* of nodes that are this machine */
-    std::unique_ptr<NodePrograms> node_programs_;       /* null: the back end gives the nodes */
+    std::map<std::string, int> first_gpus_;     /* of nodes that are parts of this machine */
+    std::unique_ptr<NodePrograms> node_programs_;       /* null: the back end provides the nodes */
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;
     std::unique_ptr<Mailer> mailer_;            /* null: no mail is sent */
     std::unique_ptr<Confinement> confinement_;  /* null: steps are not confined */
-    std::string control_groups_;                /* above those of the steps; empty: none */
+    std::string control_groups_;                /* parent of the steps' groups; empty: none */
     std::unique_ptr<RequestHandler> interface_;
     std::vector<std::unique_ptr<HttpServer>> servers_;
     UserSlots user_slots_;
     SlicedWork sliced_work_;
     UserDirectory users_;
     HistoryReader reader_;
-    std::thread tokens_thread_;         /* reads them; ends by itself */
+    std::thread tokens_thread_;         /* reads the tokens; ends by itself */
 
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
     /* steps that wait for the lookup of their user */

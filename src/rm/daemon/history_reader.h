@@ -37,7 +37,7 @@ class HistoryReader {
     HistoryReader(const HistoryReader &) = delete;
     HistoryReader &operator=(const HistoryReader &) = delete;
 
-    /* Empty, or why the store cannot be read. */
+    /* Empty, or the reason why the store cannot be read. */
     std::string start(const std::string &folder);
     void add(uint32_t uid, Task task);
     size_t waiting() const;
@@ -54,7 +54,7 @@ class HistoryReader {
     Loop::Posting posting_;
     mutable std::mutex mutex_;
     std::condition_variable woken_;
-    std::deque<User> users_;            /* who has tasks: the first has his turn */
+    std::deque<User> users_;            /* users with tasks: the first one is next */
     std::deque<Done> results_;
     bool ends_ = false;
     std::thread thread_;

@@ -34,50 +34,50 @@ namespace elastic::rm {
 
 class Journal {
   public:
-    /* Null answer: it could not be stored.  `is_new`: a Submit has made a job. */
+    /* Null answer: the event could not be stored.  `is_new`: a Submit has created a job. */
     using Done = std::function<void(const Answer *answer, bool is_new)>;
     struct Entry {
         EventContent content;
         std::optional<LaunchRow> launch;
-        Done done;              /* of people; null: of steps or the back end */
+        Done done; /* for a request of a person; null: event of a step or the back end */
     };
     struct Parts {
         Loop &loop;
-        Core &core;             /* its snapshots are taken */
+        Core &core;             /* source of the snapshots */
         SteadyClock &clock;
         Metrics &metrics;
     };
-    /* For what is durable: to let the core see it. */
+    /* Hands a durable event to the core. */
     using Handle = std::function<void(const Event &event, Entry &entry)>;
 
     Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
             int64_t reserve_bytes, Handle handle);
 
     void notify(EventContent content);
-    /* Before everything else that has come in. */
+    /* Before all events that have arrived. */
     void notify_first(Configure configure);
     void request(Entry entry);
-    /* The rows that follow from an action about `event`, see store/derive.h. */
+    /* The rows that follow from an action for `event`, see store/derive.h. */
     void derive(const Event &event, const Action &action, JobId last_job);
 
     void end_of_turn();
-    /* False: it could not be written, see error(). */
+    /* False: the write failed, see error(). */
     bool commit();
-    /* All that is durable, at once. */
+    /* Handles all durable events at once. */
     void handle_accepted();
-    /* Everything that is known is written, if it can be. */
+    /* Writes all pending data, if possible. */
     void close();
-    /* A bounded part of what is older.  True: there is more. */
+    /* Removes a bounded part of older data.  True: there is more. */
     bool remove_before(int64_t time_ms);
-    /* The same of what goes beyond the bounds: of ended jobs of users with more than
-     * `user_bytes_max`, then of the oldest history while the store has more than `bytes_max`; and
-     * of space of the file that is not used. */
+    /* The same for data beyond the bounds: of ended jobs of users with more than
+     * `user_bytes_max`, then of the oldest history while the store has more than `bytes_max`;
+     * and for unused space of the file. */
     bool remove_beyond(int64_t user_bytes_max, int64_t bytes_max);
 
-    /* With all that has happened in it. */
+    /* Includes all events so far. */
     Store &store();
-    const std::string &error() const { return error_; }     /* empty: the last write went well */
-    /* New jobs are accepted: the disk has space for what they will need. */
+    const std::string &error() const { return error_; }     /* empty: the last write succeeded */
+    /* New jobs are accepted: the disk has enough space for them. */
     bool has_space() const { return reserve_.is_filled(); }
 
   private:
@@ -96,8 +96,8 @@ class Journal {
     Store store_;
     Handle handle_;
     std::deque<Entry> inbox_;
-    std::deque<std::pair<Event, Entry>> accepted_;      /* durable, and not handled yet */
-    size_t requests_waiting_ = 0;       /* in the inbox, of people */
+    std::deque<std::pair<Event, Entry>> accepted_;      /* durable, but not handled yet */
+    size_t requests_waiting_ = 0;       /* requests of people in the inbox */
     Batch derived_;
     SnapshotWriter snapshot_;
     DiskReserve reserve_;

@@ -1,7 +1,7 @@
 /*
- * The lifetime of elasticd without a signal: as long as the Slurm job in which it is nested, or
- * until there has been no job for some time (idle_exit).  Notifies systemd.  Runs on the daemon's
- * loop.
+ * The lifetime of elasticd without a signal: until the end of the Slurm job in which it is nested,
+ * or until there has been no job for some time (idle_exit).  Notifies systemd.  Runs on the
+ * daemon's loop.
  */
 
 #ifndef ELASTIC_RM_LIFETIME_H_INCLUDED
@@ -22,16 +22,16 @@ class Lifetime {
   public:
     struct Daemon {
         std::function<size_t()> unfinished_jobs;
-        std::function<bool()> is_waited_for;    /* by somebody connected */
+        std::function<bool()> is_waited_for;    /* a connected client waits */
         std::function<void()> cancel_all;
     };
 
     Lifetime(Loop &loop, const Settings &settings, Daemon daemon);
 
-    /* All is ready; from now on it is watched. */
+    /* Everything is ready; the supervision begins. */
     void begin();
     void stopping();
-    /* Removes the folder of an allocation that nobody comes back to. */
+    /* Removes the folder of an allocation that will not be used again. */
     void end();
 
   private:
@@ -43,7 +43,8 @@ class Lifetime {
     Daemon daemon_;
     std::unique_ptr<AllocationWatch> allocation_;
     int64_t idle_since_ms_ = 0;         /* monotonic */
-    std::optional<int64_t> over_at_ms_; /* monotonic: the allocation is over, and we end by then */
+    /* monotonic: the allocation has ended; elasticd ends by this time */
+    std::optional<int64_t> over_at_ms_;
 };
 
 }  // namespace elastic::rm

@@ -17,14 +17,15 @@ namespace elastic::rm {
 
 constexpr size_t ADDRESS_BYTES_MAX = 254;
 
-/* Of a user's name, or NAME@HOST; empty, or what is wrong. */
+/* For the name of a user, or NAME@HOST; empty, or the error. */
 std::string wrong_with_address(const std::string &address);
 
 /* The subject of a mail. */
 enum class Occasion { BEGAN, ENDED, REQUEUED };
 
-/* Of a record's event, if the job's user wants a mail about it.  An array is one job unless its
- * user wants mails of its tasks; `array` is null if it is none, or no longer known. */
+/* The occasion for a record's event, if the job's user wants a mail about it.  An array counts
+ * as one job unless its user wants mails of its tasks; `array` is null if the job is not in one,
+ * or the array is no longer known. */
 std::optional<Occasion> occasion_of(const std::string &event, const Job &job, const JobArray *array,
                                     const std::vector<MailEvent> &wanted);
 

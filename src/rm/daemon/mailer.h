@@ -47,11 +47,11 @@ class Mailer {
     std::vector<std::string> command_;
     int64_t deadline_ms_;
     std::deque<Mail> waiting_;
-    std::map<uint32_t, size_t> of_user_;        /* that wait */
+    std::map<uint32_t, size_t> of_user_;        /* number of waiting mails */
     std::map<uint64_t, std::unique_ptr<Command>> running_;
     uint64_t next_ = 1;
-    uint64_t dropped_ = 0;              /* since the last one that was not */
-    std::set<JobId> arrays_;            /* with a mail about their end, by the event `seq_` */
+    uint64_t dropped_ = 0;              /* dropped mails since the last sent one */
+    std::set<JobId> arrays_; /* arrays with a mail about their end, by the event `seq_` */
     uint64_t seq_ = 0;
 };
 

@@ -52,15 +52,15 @@ class NodePrograms {
                  Notify notify);
     ~NodePrograms();
 
-    /* Makes the folder if there are programs, and removes what is there of steps that hold no
-     * nodes.  Empty, or why it cannot. */
+    /* Makes the folder if there are programs, and removes the folders of steps that hold no
+     * nodes.  Empty, or the error. */
     std::string open();
     bool any() const { return config_.any(); }
 
-    /* The answers are events.  A repetition of what is under way changes nothing. */
+    /* The answers are events.  A repeated request in progress has no effect. */
     void acquire(const AcquireNodes &acquire);
     void release(const ReleaseNodes &release);
-    /* The core has got the answer. */
+    /* The core has received the answer. */
     void acquired(JobId job, uint32_t step, uint64_t request);
     void released(JobId job, uint32_t step, uint64_t request, bool all);
 
@@ -76,7 +76,7 @@ class NodePrograms {
     struct Batch {
         Blocks blocks;
         size_t runs = 0;                /* that have not ended */
-        std::string problem;            /* of the first that failed */
+        std::string problem;            /* of the first failed run */
         std::vector<std::string> folders;
         bool answered = false;
     };
@@ -106,11 +106,11 @@ class NodePrograms {
     Shell shell_;
     Notify notify_;
     std::map<Key, Batch> batches_;
-    std::deque<std::unique_ptr<Run>> runs_;     /* that wait or run, in their order */
+    std::deque<std::unique_ptr<Run>> runs_;     /* waiting and running ones, in order */
     size_t running_ = 0;
-    /* Departures that count no longer as presence on their nodes. */
+    /* Departures whose processes no longer count as present on their nodes. */
     std::map<std::pair<JobId, uint32_t>, std::set<uint64_t>> released_;
-    std::deque<std::string> garbage_;   /* folders that nobody needs any more */
+    std::deque<std::string> garbage_;   /* unused folders */
     Loop::TimerId garbage_timer_ = 0;
 };
 

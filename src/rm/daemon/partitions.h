@@ -15,12 +15,12 @@ namespace elastic::rm {
 
 class Partitions {
   public:
-    Partitions() = default;     /* none */
+    Partitions() = default;     /* no partitions */
     /* An error names the partition, and the valid form. */
     static Result<Partitions> read(const std::vector<PartitionSettings> &settings);
 
     const std::vector<Partition> &all() const { return all_; }
-    /* By its lists of users and groups; `user` may be nullptr: nothing is known of his groups. */
+    /* By its lists of users and groups; `user` may be nullptr: the user's groups are unknown. */
     bool may_use(const std::string &partition, const std::string &name, const User *user) const;
     /* Groups of the configuration that do not exist. */
     const std::vector<std::string> &unknown_groups() const { return unknown_groups_; }

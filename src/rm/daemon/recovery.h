@@ -26,8 +26,8 @@ struct Recovered {
     uint64_t snapshot_seq = 0;      /* the event of the snapshot; 0: none */
 };
 
-/* Or what is wrong with the store, and what can be done.  `repairs`: an event that cannot be used
- * is put into quarantine, and reported. */
+/* Or the error in the store, and the remedy.  `repairs`: an event that cannot be used is put
+ * into quarantine, and reported. */
 Result<Recovered> recover(Store &store, bool repairs = false);
 
 /* Whether the store cannot be used because of this event. */

@@ -16,7 +16,7 @@ namespace elastic::rm {
 
 class SlicedWork {
   public:
-    /* Does a bit, of less than a millisecond.  True: there is more to do. */
+    /* Does a small part, of less than a millisecond.  True: there is more to do. */
     using Step = std::function<bool()>;
 
     explicit SlicedWork(Loop &loop) : loop_(loop) {}

@@ -21,7 +21,8 @@ namespace elastic::rm {
 
 class SnapshotWriter {
   public:
-    /* `last_seq`: the event of the last one; `events`: so many between two of them. */
+    /* `last_seq`: the event of the last snapshot; `events`: minimum number of events between two
+     * snapshots. */
     SnapshotWriter(Core &core, uint64_t last_seq, uint64_t events)
         : core_(core), last_seq_(last_seq), events_(events)
     {
@@ -30,7 +31,7 @@ class SnapshotWriter {
     bool is_due() const;
     /* Drops a snapshot in progress.  All rows that follow from events up to now must be stored. */
     void begin(int64_t now_ms);
-    /* Writes a bounded part, of the snapshot or of what is left of former ones.  False: there is
+    /* Writes a bounded part of the snapshot, or removes a part of former ones.  False: there is
      * nothing left to do. */
     Result<bool> go_on(Store &store);
 
@@ -42,7 +43,7 @@ class SnapshotWriter {
     uint64_t last_seq_, events_;
     Phase phase_ = Phase::IDLE;
     Json head_;
-    uint64_t seq_ = 0, parts_ = 0;      /* of the one that is being taken */
+    uint64_t seq_ = 0, parts_ = 0;      /* of the snapshot in progress */
     int64_t time_ms_ = 0;
 };
 

@@ -1,6 +1,7 @@
 /*
- * Long answers of one user are made a few at a time, so that their memory is bounded; more wait
- * for their turn.  Runs on the daemon's loop; any thread may release a slot.
+ * Limits the number of long answers of one user that are made at the same time, so that their
+ * memory is bounded; more wait for their turn.  Runs on the daemon's loop; any thread may release a
+ * slot.
  */
 
 #ifndef ELASTIC_RM_DAEMON_USER_SLOTS_H_INCLUDED

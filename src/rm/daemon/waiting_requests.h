@@ -1,5 +1,4 @@
-/* Requests of people that wait until something has happened, or for a time.  On the daemon's
- * loop. */
+/* Requests of people that wait for an event, or for a time.  Runs on the daemon's loop. */
 
 #ifndef ELASTIC_RM_WAITING_REQUESTS_H_INCLUDED
 #define ELASTIC_RM_WAITING_REQUESTS_H_INCLUDED
@@ -13,13 +12,13 @@ namespace elastic::rm {
 
 class WaitingRequests {
   public:
-    /* True when it has answered; `late`: it must. */
+    /* Returns true when it has answered; with `late` it must answer. */
     using Waiter = std::function<bool(bool late)>;
 
     explicit WaitingRequests(Loop &loop) : loop_(loop) {}
 
     void add(int64_t for_ms, Waiter waiter);
-    /* Something has happened. */
+    /* Called after each event. */
     void wake();
     bool empty() const { return waiting_.empty(); }
 

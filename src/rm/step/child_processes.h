@@ -9,9 +9,9 @@
 
 namespace elastic::rm {
 
-/* Of all its threads. */
+/* Children of all its threads. */
 std::vector<pid_t> children_of(pid_t pid);
-/* They, their children and so on; parents first. */
+/* The children, their children and so on; parents first. */
 std::vector<pid_t> descendants_of(pid_t pid);
 
 }  // namespace elastic::rm

@@ -33,13 +33,13 @@ class Confinement {
 
     explicit Confinement(const ConfinementConfig &config) : config_(config) {}
 
-    /* The controllers are there for the groups in `base`.  Empty, or what is missing. */
+    /* Checks the controllers for the groups in `base`.  Empty, or the missing ones. */
     std::string open(const std::string &base) const;
-    /* Its processors are the next ones.  Empty, or why not. */
+    /* The node gets the next processors.  Empty, or the error. */
     std::string add_node(const std::string &name, int cores, int processors_of_machine);
-    /* The processors of a step at a restart of elasticd. */
+    /* Reads the processors of a step at a restart of elasticd. */
     void adopt(JobId job, const std::string &group);
-    /* Writes what the job has now into its step's group.  Empty, or what cannot be written. */
+    /* Writes the present booking of the job into its step's group.  Empty, or the error. */
     std::string apply(JobId job, const Cores &booked, const std::string &group);
     void discard(JobId job);
 
@@ -51,9 +51,9 @@ class Confinement {
     std::string change(JobId job, const Cores &booked, std::set<int> &mine);
 
     ConfinementConfig config_;
-    std::map<std::string, std::vector<int>> nodes_;     /* their processors */
+    std::map<std::string, std::vector<int>> nodes_;     /* processors of each node */
     int next_ = 0;
-    std::map<int, JobId> owners_;       /* of processors */
+    std::map<int, JobId> owners_;       /* owner of each processor */
 };
 
 /* The booking of a job. */

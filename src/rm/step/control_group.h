@@ -14,19 +14,20 @@
 
 namespace elastic::rm {
 
-/* Where the groups of steps go, made if need be.  `setting`: "auto" (what systemd has delegated to
- * this process; empty if it has nothing), "off" (empty), or a folder of a cgroup v2 file system. */
+/* The parent of the steps' groups, created if necessary.  `setting`: "auto" (the group that
+ * systemd has delegated to this process; empty if there is none), "off" (empty), or a folder of
+ * a cgroup v2 file system. */
 Result<std::string> steps_control_group(const std::string &setting);
 
 /* The group of one step, below that folder. */
 std::string step_group(const std::string &groups, uint64_t job, uint32_t step);
-/* Of one step.  Empty, or why not. */
+/* For one step.  Empty, or the error. */
 std::string make_control_group(const std::string &group);
 /* The calling process becomes a member.  False: see errno.  (Between fork and exec.) */
 bool enter_control_group(const std::string &group);
 bool is_populated(const std::string &group);
 void kill_control_group(const std::string &group);
-/* Of an empty one. */
+/* For an empty group. */
 void remove_control_group(const std::string &group);
 
 }  // namespace elastic::rm

@@ -17,7 +17,7 @@ namespace elastic::rm {
 
 enum Presence { OPTIONAL, REQUIRED };
 
-/* Texts for people are cut at so many bytes and made printable, instead of refused. */
+/* Texts for people are cut to this number of bytes and made printable, instead of refused. */
 constexpr uint64_t FOR_PEOPLE = UINT64_MAX;
 constexpr size_t PEOPLE_BYTES_MAX = 255;
 constexpr double FIELD_NUMBER_MAX = 1e15;
@@ -28,13 +28,13 @@ template <class Message> struct FieldRule {
                  std::string Message::*, bool Message::*, std::vector<int> Message::*>
         into;
     Presence presence;
-    /* a whole number's value, a text's bytes, a ratio's 1, how many ranks and how great they may
-     * be; 0 of other numbers: FIELD_NUMBER_MAX */
+    /* maximum: the value of a whole number, the bytes of a text, 1 for a ratio, number and value
+     * of ranks; 0 for other numbers: FIELD_NUMBER_MAX */
     uint64_t most;
 };
 template <class Message> using FieldRules = std::vector<FieldRule<Message>>;
 
-/* One function for each type of field; false: it is not of that type, or too great. */
+/* One function for each type of field; false: another type, or too large. */
 inline bool take_field(const Json &value, uint64_t &into, uint64_t most)
 {
     if (!value.is_number_unsigned() || value.get<uint64_t>() > most)
@@ -77,7 +77,7 @@ inline bool take_field(const Json &value, bool &into, uint64_t)
     return true;
 }
 
-/* Ranks: rising. */
+/* Ranks, which must rise. */
 inline bool take_field(const Json &value, std::vector<int> &into, uint64_t most)
 {
     if (!value.is_array() || value.size() > most)
@@ -93,7 +93,7 @@ inline bool take_field(const Json &value, std::vector<int> &into, uint64_t most)
     return true;
 }
 
-/* Empty, or what is wrong.  Precondition: `object` is one. */
+/* Empty, or the error.  Precondition: `object` is an object. */
 template <class Message>
 std::string read_fields(const Json &object, const FieldRules<Message> &rules, Message &message)
 {

@@ -16,7 +16,7 @@
 
 namespace elastic::rm {
 
-/* Of --mail-type.  ARRAY_TASKS: each task of an array is meant, not the array. */
+/* Events of --mail-type.  ARRAY_TASKS: for each task of an array, not for the array. */
 enum class MailEvent { BEGIN, END, FAIL, REQUEUE, ARRAY_TASKS };
 template <> struct NamesOf<MailEvent> {
     static constexpr const char *names[] = {"begin", "end", "fail", "requeue", "array_tasks"};
@@ -27,11 +27,11 @@ struct Launch {
     std::vector<std::string> environment;       /* NAME=VALUE */
     std::vector<std::string> mpiexec;           /* more options */
     std::string directory;
-    /* as given: patterns, maybe relative; empty: the default */
+    /* as given: patterns, possibly relative; empty: the default */
     std::string output, error, input;
     bool is_script = false;
-    bool slurm_environment = false;     /* it gets the variables that Slurm's scripts know */
-    int warn_signal = 0;        /* so long before the time limit; 0: none */
+    bool slurm_environment = false;     /* it gets the variables that Slurm defines for scripts */
+    int warn_signal = 0;        /* time of the signal before the time limit; 0: none */
     int64_t warn_before_ms = 0;
     int umask = 022;
     std::vector<ProcessLimit> limits;
@@ -50,7 +50,7 @@ struct PathNames {
     std::string host = "";      /* %N: its first node; empty: it has not started */
 };
 PathNames names_of_paths(const Job &job, const std::string &name);
-/* Absolute, with these and %% replaced. */
+/* Absolute, with these patterns and %% replaced. */
 std::string expand_path(const std::string &pattern, const std::string &directory,
                         const PathNames &names);
 
@@ -61,10 +61,10 @@ LaunchPaths paths_of(const Launch &launch, const PathNames &names);
 
 /* "n0:4,n1:2" */
 std::string format_hosts(const Blocks &blocks);
-/* The same, a line each: for STEP_HOSTS_FILE. */
+/* The same, one block per line: for STEP_HOSTS_FILE. */
 std::string format_host_lines(const Blocks &blocks);
 
-/* Beside elastic-stepd. */
+/* In the folder of elastic-stepd. */
 constexpr const char *SLURM_COMMANDS_FOLDER = "slurm-commands";
 
 /* Data of elasticd about the environment of the launch. */
@@ -78,8 +78,7 @@ struct LaunchSetup {
     int64_t kill_grace_ms = 0;
     std::string slurm_commands = "";    /* folder of srun and scontrol for scripts */
     FirstGpu first_gpu = {};
-    /* The machine on which scripts run is that of all nodes: a script has the GPUs of its first
-     * node. */
+    /* Scripts run on a machine that contains all nodes: a script has the GPUs of its first node. */
     bool scripts_have_gpus = false;
     bool spawn_beyond_slots = true;     /* MPI_Comm_spawn may start any number of processes */
 };

@@ -30,21 +30,21 @@ struct LineLimits {
     size_t line_bytes = size_t{1} << 20;
     size_t output_bytes = size_t{1} << 20;      /* that the other side has not read */
     int depth = JSON_DEPTH_MAX;
-    int64_t bytes_per_s = 0, bytes_at_once = 0; /* 0: any */
-    bool descriptors = false;   /* may come beside lines */
+    int64_t bytes_per_s = 0, bytes_at_once = 0; /* 0: no limit */
+    bool descriptors = false;   /* descriptors may be sent with lines */
 };
 
 class LineConnection {
   public:
     using OnLine = std::function<void(const Json &)>;   /* an object */
-    /* `broken`: what the other side has done wrong; empty: it has closed the connection. */
+    /* `broken`: the violation of the other side; empty: it has closed the connection. */
     using OnClose = std::function<void(const std::string &broken)>;
 
-    /* Null with errno if nobody listens there.  `uid`: who must be on the other side. */
+    /* Null with errno if no process listens there.  `uid`: the required user of the other side. */
     static std::unique_ptr<LineConnection>
     connect(Loop &loop, const std::string &path, uint32_t uid, const LineLimits &limits,
             OnLine on_line, OnClose on_close);
-    /* Of a connected socket. */
+    /* For a connected socket. */
     LineConnection(Loop &loop, Descriptor socket, const LineLimits &limits, OnLine on_line,
                    OnClose on_close);
     ~LineConnection();
@@ -52,10 +52,10 @@ class LineConnection {
     LineConnection &operator=(const LineConnection &) = delete;
 
     void send(const Json &object);
-    /* The oldest one that has come and was not taken; not open: none. */
+    /* The oldest received descriptor that was not taken yet; not open: none. */
     Descriptor take_descriptor();
     void pause() { paused_ = true; }
-    /* In another turn. */
+    /* Takes effect in another turn. */
     void resume();
 
   private:
@@ -76,16 +76,16 @@ class LineConnection {
     TokenBucket rate_;
     std::string in_, out_;
     std::vector<Descriptor> descriptors_;
-    std::string broken_;                /* what the other side has done wrong */
-    size_t given_ = 0, searched_ = 0;   /* of in_ */
+    std::string broken_;                /* violation of the other side */
+    size_t given_ = 0, searched_ = 0;   /* positions in in_ */
     uint32_t watched_ = 0;
-    bool ended_ = false;                /* nothing more is to be read */
+    bool ended_ = false;                /* nothing more will be read */
     bool paused_ = false, slowed_ = false;
     Loop::TimerId timer_ = 0;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/* A path of any length: through the descriptor of its folder where it does not fit a socket
+/* For a path of any length: uses the descriptor of its folder if the path does not fit a socket
  * address. */
 int connect_unix(const std::string &path);
 /* Whether the other side is a process of this user; otherwise errno has the reason. */

@@ -1,11 +1,11 @@
 /*
  * One run of an administrator's program, a prolog or an epilog, on one node.  An elastic-stepd
- * supervises it, as it does a step: so it runs outside of elasticd's sandbox, continues while
- * elasticd does not run, and leaves no process on this machine.
+ * supervises it like a step: it runs outside of elasticd's sandbox, continues while elasticd does
+ * not run, and leaves no process on this machine.
  *
  * A shell gets a script on its standard input: /bin/sh here, or one that ssh starts on the node.
  * The script sets the variables and ends the program at its limit (timeout of coreutils), so that
- * the limit holds on the node itself.
+ * the limit applies on the node itself.
  *
  * Runs on the daemon's loop.  One thread.
  */
@@ -26,18 +26,18 @@
 namespace elastic::rm {
 
 struct NodeProgramSpec {
-    std::string folder;                         /* of this run alone */
+    std::string folder;                         /* used by this run only */
     JobId job = 0;
     uint32_t step = 0;
     std::vector<std::string> shell;             /* reads a script from its standard input */
-    std::vector<std::string> words;             /* the program */
+    std::vector<std::string> words;             /* the program with its arguments */
     std::vector<std::string> variables;         /* NAME=VALUE */
     int64_t limit_ms = 0;
 };
 
 struct NodeProgramEnd {
     std::string problem;        /* empty: it has ended with code 0, in time */
-    std::string output;         /* its beginning */
+    std::string output;         /* beginning of its output */
 };
 
 std::string node_program_script(const NodeProgramSpec &spec);
@@ -48,10 +48,10 @@ class NodeProgram {
   public:
     using Done = std::function<void(const NodeProgramEnd &)>;
 
-    /* Starts it; or finds in the folder that it runs, or has ended, since an earlier elasticd.
-     * `done` is called once, later, and may destroy this. */
+    /* Starts the program; or detects in the folder that an earlier elasticd has started it, and
+     * that it runs or has ended.  `done` is called once, later, and may destroy this object. */
     NodeProgram(Loop &loop, StepdProgram stepd, NodeProgramSpec spec, Done done);
-    /* It goes on if it runs. */
+    /* A running program continues. */
     ~NodeProgram();
     NodeProgram(const NodeProgram &) = delete;
     NodeProgram &operator=(const NodeProgram &) = delete;

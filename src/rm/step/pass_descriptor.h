@@ -1,6 +1,6 @@
 /*
- * Descriptors that go from one process to another over a connected Unix stream socket, beside
- * bytes.  No function blocks.
+ * Transfer of descriptors from one process to another over a connected Unix stream socket, together
+ * with bytes.  No function blocks.
  */
 
 #ifndef ELASTIC_RM_PASS_DESCRIPTOR_H_INCLUDED
@@ -15,9 +15,9 @@
 
 namespace elastic::rm {
 
-/* All of the text, with the descriptor (-1: none); false: not sent. */
+/* Sends the whole text, with the descriptor (-1: none); false: not sent. */
 bool send_with_descriptor(int socket, std::string_view text, int descriptor);
-/* As recv(2); what came beside the bytes is added to `descriptors`. */
+/* Like recv(2); received descriptors are added to `descriptors`. */
 ssize_t receive_with_descriptors(int socket, char *block, size_t bytes,
                                  std::vector<Descriptor> &descriptors);
 

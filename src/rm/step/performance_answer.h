@@ -1,7 +1,7 @@
 /*
  * The answer of a step to the operation `performance` (doc/developer/step-protocol.md), read by
- * tables like all messages of a step (field_rules.h): bounded, with the types of the protocol.
- * Its values may be false all the same.  Pure.
+ * tables like all messages of a step (field_rules.h): bounded, with the types of the protocol. Its
+ * values may still be false.  Pure.
  */
 
 #ifndef ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
@@ -35,28 +35,28 @@ struct Straggler {
     uint64_t iteration = 0;
 };
 
-/* Where a program of phases is. */
+/* Position of a program with phases. */
 struct PhaseAnswer {
     uint64_t element = 0;       /* its number in the program */
     std::string name;           /* for people; empty: not known yet */
-    bool is_rigid = false;      /* known to be */
-    uint64_t processes = 0;     /* that are in it */
-    uint64_t iteration = 0, iteration_max = 0;  /* least and greatest of theirs, from 0 */
+    bool is_rigid = false;      /* known to be rigid */
+    uint64_t processes = 0;     /* processes in it */
+    uint64_t iteration = 0, iteration_max = 0; /* minimum and maximum of their iterations, from 0 */
     std::optional<double> total, iteration_us;
     std::vector<Straggler> stragglers;
 };
 
 struct PerformanceAnswer {
     bool available = false;
-    std::string reason;         /* not available: why */
+    std::string reason;         /* if unavailable: the reason */
     uint64_t epoch = 0, size = 0, processes = 0, stale = 0;
     uint64_t probes = 0, ms = 0;        /* since the last commit */
     std::optional<double> per_second, recent_per_second;
-    std::optional<PhaseAnswer> phase;   /* nothing: in none, or no program of phases */
+    std::optional<PhaseAnswer> phase;   /* nullopt: in no phase, or not a program with phases */
     std::vector<LoopAnswer> loops;
 };
 
-/* The answer, or which field is wrong.  Precondition: it is an object. */
+/* The answer, or the invalid field.  Precondition: it is an object. */
 Result<PerformanceAnswer> read_performance(const Json &answer);
 /* In the protocol's form, for people. */
 Json to_json(const PerformanceAnswer &answer);

@@ -11,12 +11,12 @@
 
 namespace elastic::rm {
 
-/* Of the text that the child writes to `report`. */
+/* Maximum length of the text that the child writes to `report`. */
 constexpr int CHILD_REPORT_MAX = 512;
 
-/* Signals as the system has them at first. */
+/* Resets signals to their defaults. */
 void reset_signals();
-/* Executes the program; on an error a text that says why is written to `report`. */
+/* Executes the program; on an error the reason is written to `report`. */
 [[noreturn]] void become_program(int report, const StepSpec &spec, pid_t parent);
 
 }  // namespace elastic::rm

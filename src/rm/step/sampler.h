@@ -29,7 +29,7 @@ class Sampler {
     static constexpr double SAMPLES_PER_S = 20, SAMPLES_AT_ONCE = 40;
     /* minimum between two queries, and while a step cannot be queried */
     static constexpr int64_t LOOK_MS = 1000;
-    static constexpr int64_t WRITE_MS = 1000;   /* how often processes write down their loops */
+    static constexpr int64_t WRITE_MS = 1000;   /* interval at which processes write their loops */
 
     /* Queries the step of the job, whose processes are to write their loops at this interval.
      * False: a query is impossible now. */
@@ -50,18 +50,18 @@ class Sampler {
     Sampler(const Sampler &) = delete;
     Sampler &operator=(const Sampler &) = delete;
 
-    /* After every change of a job.  Null: there is no such job any more. */
+    /* Call it after every change of a job.  Null: the job does not exist any more. */
     void update(JobId id, const Job *job);
-    /* An answer.  True: the core receives it. */
+    /* Takes an answer.  True: the core receives it. */
     bool take(JobId id, uint32_t step, const PerformanceAnswer &answer);
 
     struct Newest {
         PerformanceAnswer answer;
         int64_t at_ms = 0;      /* monotonic_ms */
     };
-    /* Null: none is known. */
+    /* Null: there is none. */
     const Newest *newest(JobId id) const;
-    /* A display uses it. */
+    /* A display needs the data. */
     void query_soon(JobId id);
     bool is_on() const { return interval_ms_ > 0; }
 
@@ -74,7 +74,7 @@ class Sampler {
     struct Entry {
         uint32_t step = 0;
         uint64_t epoch = 0;
-        int soon = 0;           /* samples that are still taken in half of the interval */
+        int soon = 0;           /* number of samples left at half of the interval */
         int64_t due_ms = NEVER, queried_ms = NEVER;
         bool notify = false;      /* the core receives the next answer */
         std::optional<Newest> newest;

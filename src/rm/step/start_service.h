@@ -24,7 +24,7 @@ struct StartRequest {
     Descriptor listening;       /* STEP_SOCKET_FILE there */
 };
 
-/* elasticd's side.  Does not wait.  Empty, or why it was not sent. */
+/* elasticd's side.  Does not wait.  Empty, or the error. */
 std::string send_start_request(const std::string &service_socket, const std::string &folder,
                                int listening);
 

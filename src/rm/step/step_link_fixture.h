@@ -61,7 +61,7 @@ class StepLinkTest : public testing::Test {
         loop_.cancel(tick);
         return !late;
     }
-    /* The step's lines are sent as fast as they are read. */
+    /* Sends the step's lines as fast as they are read. */
     void step_writes()
     {
         ssize_t bytes = ::send(step_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
@@ -92,7 +92,7 @@ class StepLinkTest : public testing::Test {
         last_request_ = request;
         link_->resize({1, 1, request, link_->epoch(), 4, {}, {}, "test"});
     }
-    /* A change of size as a good step reports it. */
+    /* Reports a change of size like a correct step. */
     void commit(uint64_t request, uint64_t epoch)
     {
         std::string number = R"(,"request":)" + std::to_string(request);
@@ -107,8 +107,8 @@ class StepLinkTest : public testing::Test {
     std::string folder_, outgoing_, incoming_;
     Descriptor listening_, step_;
     uint64_t last_request_ = 0, seq_ = 0;
-    bool stored_ = false;       /* what is reported waits to be stored */
-    bool reads_ = true;         /* the core is to get samples */
+    bool stored_ = false;       /* reported events wait to be stored */
+    bool reads_ = true;         /* the core receives samples */
     std::vector<PerformanceAnswer> answers_;
     std::vector<EventContent> events_;
     std::unique_ptr<StepLink> link_;

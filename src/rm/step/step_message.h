@@ -38,7 +38,7 @@ enum class StepMessageKind {
     SIZE_REQUEST,
     REQUEST_ENDED,
     SLOTS_CHANGED,
-    OTHER       /* an event that is not for us */
+    OTHER       /* an event that is not used */
 };
 
 struct StepMessage {
@@ -58,7 +58,7 @@ struct StepMessage {
     uint64_t oldest = 0, next = 0;
 };
 
-/* The message, or which field is wrong. */
+/* The message, or the invalid field. */
 Result<StepMessage> read_step_message(const Json &line);
 
 }  // namespace elastic::rm

@@ -1,5 +1,5 @@
 /*
- * The remaining processes of a step whose elastic-stepd was killed, and their end.  A process
+ * Finds and ends the remaining processes of a step whose elastic-stepd was killed.  A process
  * number alone identifies nothing: after a boot, or much later, another process has it.  A process
  * belongs to the step if it is in the step's control group; or if it is the program itself, by its
  * number and start time; or if it is a process of the step's user whose environment names the
@@ -15,7 +15,7 @@
 
 namespace elastic::rm {
 
-/* SIGKILL to all of them; how many there were. */
+/* Sends SIGKILL to all of them; returns their number. */
 size_t kill_step_processes(const StepSpec &spec, const StepStartedFile &started,
                            const std::string &folder);
 

@@ -32,9 +32,9 @@ constexpr const char *STEP_STARTED_FILE = "stepd.json";
 constexpr const char *STEP_EXIT_FILE = "exit.json";
 constexpr const char *STEP_SCRIPT_FILE = "script";
 constexpr const char *STEP_HOSTS_FILE = "hosts";
-/* Of a job whose GPUs change: the present ones, as ELASTIC_STEP_GPUS has them. */
+/* For a job whose GPUs change: the present ones, in the format of ELASTIC_STEP_GPUS. */
 constexpr const char *STEP_GPUS_FILE = "gpus";
-/* Of a script: locks of it say which slots its steps of srun use (slurm/slot_locks.h). */
+/* For a script: its locks show which slots its steps of srun use (slurm/slot_locks.h). */
 constexpr const char *STEP_SLOTS_FILE = "slots";
 constexpr const char *STEP_SOCKET_FILE = "stepd.sock";
 constexpr int STEPD_LISTEN_FD = 3;
@@ -43,7 +43,7 @@ constexpr int STEPD_LISTEN_FD = 3;
  * an abstract Unix datagram socket. */
 constexpr const char *STEP_REGISTER_VARIABLE = "ELASTIC_STEP_REGISTER";
 
-/* Where what mpiexec starts finds the step's folder. */
+/* The variable from which programs started by mpiexec read the step's folder. */
 constexpr const char *STEP_FOLDER_VARIABLE = "ELASTIC_STEP_FOLDER";
 
 struct StepSpec {
@@ -51,22 +51,22 @@ struct StepSpec {
     uint32_t step = 0;
     uint32_t uid = 0, gid = 0;
     std::string user;
-    std::vector<uint32_t> groups;               /* as they were when the step was started */
+    std::vector<uint32_t> groups;               /* as of the start of the step */
     /* [0]: the program, found by PATH of the environment */
     std::vector<std::string> arguments;
     std::vector<std::string> environment;       /* NAME=VALUE */
     std::string directory;
-    /* absolute paths; error empty: goes where output goes */
+    /* absolute paths; error empty: the same as output */
     std::string input, output, error;
     bool is_script = false;                     /* signals go to its process group */
     int umask = 022;
-    std::vector<ProcessLimit> limits;           /* soft ones; others are elasticd's */
-    int64_t time_limit_ms = 0;  /* elastic-stepd's own duty when elasticd is not there; 0: none */
-    int64_t kill_grace_ms = 0;  /* between SIGTERM and SIGKILL then */
-    /* it is sent to the program so long before the time limit; 0: none */
+    std::vector<ProcessLimit> limits;           /* soft ones; the others are those of elasticd */
+    int64_t time_limit_ms = 0;  /* enforced by elastic-stepd when elasticd does not run; 0: none */
+    int64_t kill_grace_ms = 0;  /* time between SIGTERM and SIGKILL at that limit */
+    /* time before the time limit at which it is sent to the program; 0: none */
     int warn_signal = 0;
     int64_t warn_before_ms = 0;
-    std::string control_group;  /* that all its processes are in; empty: none */
+    std::string control_group;  /* control group of all its processes; empty: none */
     ELASTIC_FIELDS(job, step, uid, gid, user, groups, arguments, environment, directory, input,
                    output, error, is_script, umask, limits, time_limit_ms, kill_grace_ms,
                    warn_signal, warn_before_ms, control_group)
@@ -76,7 +76,7 @@ struct StepStartedFile {
     int64_t stepd_pid = 0, pid = 0;
     /* in clock ticks since boot: distinguishes a process from a later one with its number */
     uint64_t pid_start = 0;
-    std::string boot;           /* result of boot_id(): after another boot no process of it runs */
+    std::string boot; /* result of boot_id(): after another boot none of its processes runs */
     ELASTIC_FIELDS(stepd_pid, pid, pid_start, boot)
 };
 
@@ -85,23 +85,24 @@ struct StepExitFile {
     int exit_code = 0;          /* 128 + number, if a signal ended it */
     std::string reason;
     bool signalled = false;     /* elastic-stepd had sent it a signal before */
-    bool node_fault = false;    /* not started, and whatever was to be run would not have been */
-    bool node_leaves = false;   /* elastic-stepd was ordered to end: the node shuts down in order */
+    bool node_fault = false;    /* not started, for a reason that does not depend on the program */
+    /* elastic-stepd received an order to end: the node shuts down regularly */
+    bool node_leaves = false;
     int64_t cpu_ms = -1, rss_bytes = -1;        /* as in StepEnded; -1: unknown */
     ELASTIC_FIELDS(started, exit_code, reason, signalled, node_fault, node_leaves, cpu_ms,
                    rss_bytes)
 };
 
-/* elastic-stepd's lines, on each connection and when something changes. */
+/* Lines of elastic-stepd, on each connection and after each change. */
 struct StepdLine {
     bool started = false;       /* the program runs */
-    std::string step_socket;    /* of the mpiexec that runs now; empty: none has registered */
-    int64_t epoch_offset = -1;  /* the setting of elasticd; -1: none yet */
-    bool connects = false;      /* it understands StepdConnect */
-    /* Answer to StepdConnect: the descriptor beside this line is connected to that socket; none: it
-     * could not be. */
+    std::string step_socket;    /* of the present mpiexec; empty: none has registered */
+    int64_t epoch_offset = -1;  /* stored for elasticd; -1: none yet */
+    bool connects = false;      /* supports StepdConnect */
+    /* Answer to StepdConnect: the descriptor sent with this line is connected to that socket; no
+     * descriptor: the connection failed. */
     std::string connected;
-    bool suspends = false;      /* it understands StepdSuspend */
+    bool suspends = false;      /* supports StepdSuspend */
     ELASTIC_FIELDS(started, step_socket, epoch_offset, connects, connected, suspends)
 };
 
@@ -114,27 +115,28 @@ struct StepdOrder {
     ELASTIC_FIELDS(signal, epoch_offset)
 };
 
-/* The same, in a line of its own, which an elastic-stepd of an earlier version ignores: if the step
- * has not ended after so long it is killed, whether elasticd is there or not. */
+/* Sent in a separate line, which older versions of elastic-stepd ignore.  If the step has not
+ * ended after this time it is killed, whether elasticd runs or not. */
 struct StepdDeadline {
     int64_t kill_after_ms = 0;
     ELASTIC_FIELDS(kill_after_ms)
 };
 
-/* Another one: the time limit, from the start of the program, is another now; 0: none. */
+/* Sent in a separate line too: the new time limit, from the start of the program; 0: none. */
 struct StepdLimit {
     int64_t time_limit_ms = 0;
     ELASTIC_FIELDS(time_limit_ms)
 };
 
-/* Another one: all processes of the step stop, and its time limit with them, or continue. */
+/* Sent in a separate line too: all processes of the step stop, and its time limit with them, or
+ * continue. */
 struct StepdSuspend {
     bool suspended = false;
     ELASTIC_FIELDS(suspended)
 };
 
-/* Another one: connect to this step socket, as the user and in a process of its own.  The path is
- * the user's and may hang whoever follows it. */
+/* Sent in a separate line too: connect to this step socket, as the user and in a separate
+ * process.  The path belongs to the user and may block any process that opens it. */
 struct StepdConnect {
     std::string connect;
     ELASTIC_FIELDS(connect)
@@ -144,16 +146,16 @@ struct FileOwner {
     uint32_t uid = 0, gid = 0;
 };
 
-/* Files in a folder.  Empty, or what went wrong.  With an owner it is that user's from the moment
- * on at which it has its name. */
+/* Files in a folder.  Empty, or the error.  With an owner, the file belongs to that user as soon
+ * as it has its name. */
 std::string write_file(const std::string &folder, const char *name, const std::string &text,
                        unsigned mode = 0600, std::optional<FileOwner> owner = std::nullopt);
-/* nullopt: it is not there; at most 64 MiB. */
+/* nullopt: the file does not exist; at most 64 MiB. */
 Result<std::optional<std::string>> read_file(const std::string &folder, const char *name);
 
 /* 0: there is no such process. */
 uint64_t process_start(int64_t pid);
-/* Differs from boot to boot; empty: the kernel does not report it. */
+/* Differs between boots; empty: the kernel does not report it. */
 std::string boot_id();
 
 }  // namespace elastic::rm

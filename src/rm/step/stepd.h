@@ -3,12 +3,11 @@
  * elasticd.
  *
  * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the
- * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all that
- * the program leaves (child subreaper): exit.json is written only when no process of the
- * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
- * gets SIGTERM (parent-death signal).
- *
- * Suspended, all processes of the step are stopped (stepd_suspend.cpp).
+ * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all
+ * processes that the program leaves (child subreaper): exit.json is written only when no process of
+ * the step is left, so that its cores are really free.  If elastic-stepd itself is killed, the
+ * program gets SIGTERM (parent-death signal). Suspended, all processes of the step are stopped
+ * (stepd_suspend.cpp).
  *
  * It enforces without elasticd: the time limit, and SIGKILL some time after the signal that
  * elasticd has ordered.  It never blocks: children start the program, which opens files of the
@@ -35,9 +34,9 @@ namespace elastic::rm {
 
 class Stepd {
   public:
-    /* Its control group is its own if it is a service of its own. */
+    /* As a service of its own, it has its own control group. */
     Stepd(std::string folder, bool is_service);
-    /* The exit code of the process: 0 if exit.json has been written. */
+    /* Returns the exit code of the process: 0 if exit.json has been written. */
     int run();
 
   private:
@@ -59,7 +58,7 @@ class Stepd {
     int64_t left_ms() const;
     void kill_after(int64_t ms);
     void set_suspended(bool suspended);
-    void stop_processes(int64_t again_ms = 10);         /* and again, until all have stopped */
+    void stop_processes(int64_t again_ms = 10);         /* repeated until all have stopped */
     void signal_launchers(int number);
     void continue_processes();
     void watch_listen();
@@ -85,11 +84,12 @@ class Stepd {
     StepSpec spec_;
     Loop loop_;
     Descriptor listen_, register_;
-    Descriptor launch_report_;  /* open until the program runs or cannot be run */
+    Descriptor launch_report_;  /* open until the program runs or has failed to start */
     std::string launch_error_;
     std::string register_name_;
     std::map<int, Client> clients_;
-    std::map<int, Descriptor> connecting_;      /* where children report their connections */
+    /* descriptors on which children report their connections */
+    std::map<int, Descriptor> connecting_;
     std::string step_socket_;
     int64_t epoch_offset_ = -1;
     pid_t program_ = 0;
@@ -97,12 +97,12 @@ class Stepd {
     bool ended_ = false, finishing_ = false, killing_ = false, written_ = false;
     bool socket_removed_ = false;
     Loop::TimerId kill_timer_ = 0, limit_timer_ = 0, warn_timer_ = 0;
-    int64_t launched_ms_ = 0;   /* monotonic; later by the time for which it was suspended */
+    int64_t launched_ms_ = 0;   /* monotonic; moved forward by suspended time */
     bool suspended_ = false;
     int64_t suspended_at_ms_ = 0;       /* monotonic */
     Loop::TimerId stop_timer_ = 0;
-    std::set<pid_t> stopped_;   /* by us */
-    /* each mpiexec that has registered a socket, and its start (process_start) */
+    std::set<pid_t> stopped_;   /* stopped by elastic-stepd */
+    /* each mpiexec that has registered a socket, and its start time (process_start) */
     std::map<pid_t, uint64_t> launchers_;
     bool warned_ = false;
     std::string reason_;        /* why it was ended, if not by an order */

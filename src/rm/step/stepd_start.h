@@ -15,8 +15,8 @@ struct StepdProgram {
     std::string start_socket;   /* of the service that starts it; empty: none */
 };
 
-/* Does not wait.  Empty, or why it was not started.  It gets the listening socket, so that there is
- * no moment at which it cannot be reached. */
+/* Does not wait.  Empty, or the error.  elastic-stepd inherits the listening socket, so that
+ * clients can connect at any time. */
 std::string start_stepd(const StepdProgram &program, const std::string &folder);
 
 }  // namespace elastic::rm

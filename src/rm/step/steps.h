@@ -32,8 +32,8 @@ struct StepsConfig {
     std::string folder;         /* STATE/steps */
     StepdProgram stepd;
     bool as_root = false;       /* steps become their users */
-    bool end_unknown = false;   /* what runs and is newer than the store */
-    std::string control_group;  /* above those of the steps; empty: they have none */
+    bool end_unknown = false;   /* the running steps are newer than the store */
+    std::string control_group;  /* parent of the steps' groups; empty: they have none */
     /* limit of descriptors of a program without one of its user; 0: that of elasticd */
     int64_t files_soft = 0;
     FirstGpu first_gpu = {};
@@ -41,9 +41,9 @@ struct StepsConfig {
 
 class Steps {
   public:
-    /* False: it changes nothing, and is not stored. */
+    /* False: the event changes nothing, and is not stored. */
     using Notify = std::function<bool(EventContent)>;
-    /* as the core knows it; null: not any more */
+    /* as the core knows it; null: it does not exist any more */
     using JobOf = std::function<const Job *(JobId)>;
     /* An answer of a step to query_performance.  True: the core receives it. */
     using Sampled = std::function<bool(JobId, uint32_t step, const PerformanceAnswer &)>;
@@ -56,16 +56,16 @@ class Steps {
      * last events: then nothing is removed. */
     std::string open(const State &state);
 
-    /* `make` gives the step's program and script; it is called only if nothing has been started
-     * yet. */
+    /* `make` returns the step's program and script; it is called only if nothing has been
+     * started yet. */
     struct Program {
         StepSpec spec;
-        User user;                      /* as it is now, with its groups */
+        User user;                      /* the present user data, with groups */
         std::string script;
         std::string hosts;
-        std::string gpus;               /* of STEP_GPUS_FILE; empty: there is none */
-        /* The limits of its control group before the first process.  Returns an error, or empty;
-         * may be null. */
+        std::string gpus;               /* content of STEP_GPUS_FILE; empty: no such file */
+        /* Sets the limits of its control group before the first process.  Returns an error, or
+         * empty; may be null. */
         std::function<std::string(const std::string &group)> confine;
     };
     using Make = std::function<Result<Program>(const std::string &folder)>;
@@ -78,21 +78,21 @@ class Steps {
     bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
     /* See StepLink. */
     bool query_performance(JobId job, uint32_t step, int64_t interval_ms);
-    /* For elastic-stepd, which keeps it when we are not there; 0: none. */
+    /* Sent to elastic-stepd, which enforces it when elasticd does not run; 0: none. */
     void limit(JobId job, uint32_t step, int64_t time_limit_ms);
-    /* Its processes and its time limit.  Repeated, it changes nothing. */
+    /* Its processes and its time limit.  A repeated call changes nothing. */
     void suspend(JobId job, uint32_t step, bool suspended);
-    /* Whether its elastic-stepd is connected and can do that. */
+    /* Whether its elastic-stepd is connected and supports suspension. */
     bool can_suspend(JobId job, uint32_t step) const;
     void query(JobId job, uint32_t step);
     /* An event of the step is stored, and the core has handled it. */
     void handled(JobId job, uint32_t step);
 
-    /* The core knows the end of the step. */
+    /* The core has handled the end of the step. */
     void discard(JobId job, uint32_t step);
-    /* The allocation has changed: for the next mpiexec of a script. */
+    /* The allocation has changed: written for the next mpiexec of a script. */
     void set_hosts(const Job &job);
-    /* Of the mpiexec that runs now; empty: none known. */
+    /* Of the present mpiexec; empty: unknown. */
     std::string socket(JobId job) const;
 
   private:

@@ -15,16 +15,16 @@ class BackfillDepth {
     /* After the first job, which waits. */
     BackfillDepth(const State &state, const JobSpec &first);
 
-    /* Whether this job of the queue is to be examined, and counts it. */
+    /* Whether this job of the queue is to be examined; counts it. */
     bool takes(const JobSpec &spec);
-    /* No further job of the queue is. */
+    /* No further job of the queue is to be examined. */
     bool is_reached() const { return open_ == 0; }
 
   private:
     struct Part {
-        int left, unseen;       /* to be examined, and jobs of the queue */
+        int left, unseen;       /* jobs left to examine, and jobs of the queue not seen yet */
     };
-    std::map<std::string, Part> parts_;         /* by partition; that of jobs without one is "" */
+    std::map<std::string, Part> parts_;         /* by partition; "" for jobs without one */
     size_t open_;               /* partitions with jobs that are to be examined */
 };
 

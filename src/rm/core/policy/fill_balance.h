@@ -1,11 +1,11 @@
 /*
- * Time balancing for the first waiting job, if no job can free cores for it: the jobs whose ends
- * it waits for are made to end together (time_balance.h), where the rules of the policy require
- * it.  Part of one decision (fill_plan.h).
+ * Time balancing for the first waiting job, if no job can free cores for it: the jobs for whose
+ * ends it waits get sizes with which they end together (time_balance.h), if the rules of the policy
+ * require it.  Part of one decision (fill_plan.h).
  *
- * Jobs that shrink give cores at once; jobs that grow get free cores, and wait for those that the
- * others give.  No balance is stored: each decision computes it again, with the present sizes, so
- * that a change which failed needs no special case.
+ * Jobs that shrink release cores at once; jobs that grow get free cores, and wait for the released
+ * ones.  No balance is stored: each decision computes it again, with the present sizes, so that a
+ * change which failed needs no special case.
  *
  * The reservation of the first job by time limits (clause Q7) stays: no job grows that might, by
  * its limit, hold cores beyond that time, and no job shrinks so far that its limit would end it.

@@ -17,8 +17,9 @@ class Donors {
   public:
     explicit Donors(FillPlan &plan) : plan_(plan), state_(plan.state) {}
 
-    /* Plans shrinks until so many processes will fit; false, with nothing planned, if that is
-     * impossible.  Loans are returned first.  `whom` is the waiting job; 0: a job of others. */
+    /* Plans shrinks until this number of processes will fit; returns false, with nothing
+     * planned, if that is impossible.  Loans are returned first.  `whom` is the waiting job; 0:
+     * a job of others. */
     bool shrink_for(const JobSpec &spec, int want, DonorLimit limit, JobId whom = 0);
 
   private:
@@ -34,7 +35,7 @@ class Donors {
     int floor(const Job &job, DonorLimit limit) const;
     bool helps(const Space &space, const JobSpec &spec, const Job &donor, int from, int to) const;
     int shrink_to(const Job &donor, int from, int less, int floor);
-    /* The job has left this node when so many of its processes have left. */
+    /* A node that the job has left after this number of its processes has left. */
     struct Emptied {
         int leaving;
         const Node *node;
@@ -47,7 +48,7 @@ class Donors {
     FillPlan &plan_;
     const State &state_;
     std::unordered_map<JobId, std::vector<Emptied>> emptied_;   /* so far */
-    /* Until another shrink is planned. */
+    /* Valid until another shrink is planned. */
     std::optional<std::vector<const Job *>> may_shrink_;
 };
 

@@ -27,13 +27,14 @@ struct Growth {
     int size;           /* so far */
     int cap;            /* at most */
     Blocks blocks;      /* its blocks: all if it starts, the joining processes if it grows */
-    std::optional<GrowingJob> nodes = {};       /* all that it has; once it is to grow */
-    int loaned = 0;       /* so many of the joining ones, until somebody wants them */
-    StartNumbers numbers = {};  /* if it starts */
+    std::optional<GrowingJob> nodes = {};       /* all its nodes; set as soon as it is to grow */
+    int loaned = 0;       /* of the joining processes, those on loan */
+    StartNumbers numbers = {};  /* for a start */
 };
 
-/* When the first job is expected to start, sooner than it is promised, how many cores are free then
- * beside its own, and until when that can be believed: somebody is to have ended by then. */
+/* If the first job is expected to start before its reserved time: the number of cores that are
+ * free then beside its own, and the time until which this is valid (another job must have ended
+ * by then). */
 struct ExpectedStart {
     int64_t time_ms = 0, left = 0, until_ms = 0;
 };
@@ -45,29 +46,30 @@ struct FillPlan {
     const Gain &gain;
     const SizeRules &rules;
     Space now;          /* what may be booked */
-    Space soon;         /* and what is about to be freed, without what is claimed of it */
-    int fair_cores;     /* of each job that runs or waits */
+    Space soon;         /* and cores that will soon be free, without those already assigned */
+    int fair_cores;     /* fair share of each running or waiting job */
     bool others_wait = false;
-    const Job *first = nullptr;         /* that cannot be helped now */
+    const Job *first = nullptr;         /* the first job that cannot start now */
     std::optional<Reservation> reservation;     /* its own */
     QueueKey examined_until = QUEUE_END;
     std::vector<Growth> starts;
     std::map<JobId, int> shrinks;       /* new sizes */
-    std::map<JobId, std::vector<JobId>> frees_cores_for; /* of shrinks: these, which wait */
-    std::set<JobId> give_way;           /* of shrinks: to somebody else */
-    std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
-    bool any_loan = false;         /* some running job has more than its own */
-    std::set<JobId> wished;             /* of shrinks: as their programs want it */
+    /* of shrinks: the waiting jobs that need the cores */
+    std::map<JobId, std::vector<JobId>> frees_cores_for;
+    std::set<JobId> give_way;           /* of shrinks: for jobs of others */
+    std::set<JobId> reduced;            /* of shrinks: not for another job */
+    bool any_loan = false;         /* some running job has loans */
+    std::set<JobId> wished;             /* of shrinks: requested by their programs */
     std::set<JobId> moved;              /* leave draining nodes */
-    std::optional<TimeBalance> balance; /* has been computed, of running jobs */
-    int64_t balance_end_ms = NEVER;     /* they end together in so long */
-    std::set<JobId> balanced;           /* get other sizes by it, now or as cores become free */
-    std::vector<Ending> grown;          /* what growths for it book, by their limits */
+    std::optional<TimeBalance> balance; /* for running jobs, once computed */
+    int64_t balance_end_ms = NEVER;     /* time until they end together */
+    std::set<JobId> balanced; /* jobs that get other sizes by it, now or as cores become free */
+    std::vector<Ending> grown;          /* bookings of growths for it, until their limits */
     std::optional<ExpectedStart> expected;      /* of the first job */
-    std::optional<Exchange> exchange;   /* has been computed */
+    std::optional<Exchange> exchange;   /* once computed */
     Decisions decisions;
 
-    /* From then on `soon` contains the cores that jobs free without a further request. */
+    /* After this call `soon` contains the cores that jobs free without a further request. */
     void expect_freed();
     /* The reservation of the first job, computed on the first call. */
     Reservation &first_reservation();
@@ -75,17 +77,17 @@ struct FillPlan {
      * present size, so that no growth and no donation moves the reservation (clause Q7).  Where
      * the rules assume no donations, jobs count with all but their loans. */
     Outlook outlook() const;
-    /* When all has come to its end that is under way or planned with it. */
+    /* After all changes in progress, and those planned here. */
     Blocks world_to_come(const Job &job) const;
-    /* Plans to shrink it; what it gives is in `soon` from then on. */
+    /* Plans to shrink it; afterwards `soon` contains the released cores. */
     void give_up(const Job &job, int size);
-    /* By the balance. */
+    /* A change by the balance. */
     Change to_balance(const Job &job, int size, std::vector<int> leave, Blocks joining) const;
-    /* Whether the first job can still start when it is expected to, if these cores are used until
+    /* Whether the first job can still start at the expected time, if these cores are used until
      * then; NEVER: for ever. */
     bool leaves_expected(int64_t cores, int64_t end_ms) const;
     void take_beside_expected(int64_t cores, int64_t end_ms);
-    /* The size that it has, or will have by what is planned. */
+    /* The size that it has, or will have after the planned changes. */
     int shrunk(const Job &job) const;
     /* Its size without its loans. */
     int own_size(const Job &job) const;
@@ -94,12 +96,12 @@ struct FillPlan {
     {
         return shrinks.contains(job.id) || moved.contains(job.id) || balanced.contains(job.id);
     }
-    /* Whether growths must leave what is reserved, as nobody gives it back before its end. */
+    /* Whether growths must not use reserved cores, because no job returns them before its end. */
     bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
     /* Its fair share, in processes. */
     int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
-    /* It is not grown beyond, for nobody's sake, and not started larger; `blocks`: what it has, or
-     * starts with. */
+    /* Maximum size for a start, and for a growth that no waiting job needs; `blocks`: its blocks
+     * now or at its start. */
     int cap(const Job &job, const Blocks &blocks) const;
     int cap(const Job &job) const { return cap(job, job.blocks); }
 
@@ -111,7 +113,7 @@ struct FillPlan {
     Blocks take_spare(Blocks &world, int least) const;
 };
 
-/* The smallest size. */
+/* The minimum size. */
 inline int lowest(const JobSpec &spec)
 {
     return size_at_least(spec, 1);

@@ -10,7 +10,7 @@
 
 namespace elastic::rm {
 
-/* A first job that will start soon would only take the cores back. */
+/* False if the first job will start soon and would take the cores back. */
 bool worth_growing(const FillPlan &plan);
 
 class Recipients {

@@ -1,6 +1,6 @@
 /*
- * The waiting jobs that start, in queue order, and those for which others free cores.  Part of one
- * decision (fill_plan.h).
+ * The waiting jobs that start, in queue order, and the jobs for which others free cores.  Part of
+ * one decision (fill_plan.h).
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_STARTING_H_INCLUDED
@@ -14,7 +14,7 @@ class Starting {
   public:
     explicit Starting(FillPlan &plan) : plan_(plan), state_(plan.state), donors_(plan) {}
 
-    /* Jobs of others, before all own jobs. */
+    /* Jobs of others come before all own jobs. */
     void examine_others();
     void examine_waiting();
 

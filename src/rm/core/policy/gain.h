@@ -18,11 +18,11 @@ namespace elastic::rm {
 class Gain {
   public:
     virtual ~Gain() = default;
-    /* Gain of each core of the difference between `from` and `to` processes of the job, which
-     * are sizes that it can have, in either order.  0 or less: it should not have them.  Finite;
-     * in one unit for all jobs; follows from the state alone. */
+    /* Gain per core of the difference between `from` and `to` processes of the job, in either
+     * order; both are possible sizes of the job.  0 or less: it should not have these cores.
+     * Finite; in one unit for all jobs; depends on the state alone. */
     virtual double gain(const State &state, const Job &job, int from, int to) const = 0;
-    /* The same of one job, for many sizes; valid while the state does not change. */
+    /* The same for one job and many sizes; valid while the state does not change. */
     virtual std::function<double(int from, int to)> of(const State &state, const Job &job) const
     {
         return [&](int from, int to) { return gain(state, job, from, to); };

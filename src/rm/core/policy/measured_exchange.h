@@ -1,5 +1,5 @@
 /*
- * Policy `measured` (policy_measured.h): an exchange between two jobs that run.
+ * Policy `measured` (policy_measured.h): an exchange of cores between two running jobs.
  */
 
 #ifndef ELASTIC_RM_CORE_MEASURED_EXCHANGE_H_INCLUDED
@@ -9,22 +9,21 @@
 
 namespace elastic::rm {
 
-/* An exchange: cores that one job gives so that another one becomes faster. */
+/* An exchange: one job releases cores so that another one becomes faster. */
 struct Given {
-    int size = 0;               /* of who gives, afterwards */
-    int grown = 0;              /* of who gets */
-    double speed = 1;           /* of who gets, over the present one */
+    int size = 0;               /* of the donor, afterwards */
+    int grown = 0;              /* of the recipient */
+    double speed = 1;           /* of the recipient, relative to the present one */
 };
-/* `trial`: whether the processes that are given do anything is tried.  Nothing: it does not
- * pay. */
+/* `trial`: the exchange tests whether the donor needs the processes.  Nullopt: no exchange pays. */
 std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
                                    const JobSpec &to, const MeasuredNumbers &gets, bool trial);
-/* The same including the loans of the donor, as far as all other jobs together can use so many
+/* The same including the loans of the donor, as far as all other jobs together can use the
  * cores. */
 Given with_loan(Given given, const JobSpec &from, const MeasuredNumbers &gives, const JobSpec &to,
                 const MeasuredNumbers &gets, int64_t wanted_cores);
 
-/* The greatest size that the job is to have by an exchange. */
+/* The greatest size that the job may get by an exchange. */
 int most_exchanged(const JobSpec &spec, const MeasuredNumbers &numbers);
 
 }  // namespace elastic::rm

@@ -1,5 +1,5 @@
 /*
- * Policy `measured` (policy_measured.h): the sizes of one job, by its own measurement alone.
+ * Policy `measured` (policy_measured.h): the sizes of one job, from its own measurement alone.
  */
 
 #ifndef ELASTIC_RM_CORE_MEASURED_SIZES_H_INCLUDED
@@ -10,7 +10,7 @@
 
 namespace elastic::rm {
 
-/* All that decides the sizes of one job, as of its newest sample; part of the record of each
+/* All input for the sizes of one job, as of its newest sample; part of the record of each
  * change. */
 struct MeasuredNumbers {
     Scaling scaling;
@@ -26,34 +26,34 @@ struct MeasuredNumbers {
 MeasuredNumbers measured_numbers(const State &state, const Job &job);
 
 constexpr int64_t RULE_MARGIN_PPM = 100000;
-/* Of cores that others can use; of those that idle otherwise. */
+/* For cores that others can use; for cores that would idle otherwise. */
 enum class Floor { EFFICIENT, IDLE };
-/* The job is not to grow beyond it, in reals rounded down; its present size: it is not to grow. */
+/* The size beyond which the job must not grow (rounded down); its present size: it must not
+ * grow. */
 int64_t measured_most(const MeasuredNumbers &numbers, Floor floor);
-/* The size that it is to give processes down to; 0: none. */
+/* The size to which the job must release processes; 0: none. */
 int64_t measured_least(const MeasuredNumbers &numbers, Floor floor);
 
-/* With which size, at most, a run of the program is started (X3). */
+/* Maximum size for the start of a run of the program (X3). */
 int64_t measured_start(const Learned &learned, int64_t efficiency_ppm);
 
-/* Nothing shows that it needs its last processes, and it pays to find out. */
+/* No measurement shows that it needs its last processes, and a test pays. */
 bool is_doubtful(const MeasuredNumbers &numbers);
 
-/* At most so many times the present size is tried, and at least such a part of it. */
+/* A trial changes the size at most by this factor, up or down. */
 constexpr int TRIAL = 2;
-/* Less than this part more is not worth a change: fitted to noisy samples, the size that is best
- * moves by so much. */
+/* A smaller gain is not worth a change: with noisy samples, the best size varies by this part. */
 constexpr int64_t WORTH_PERCENT = 125;
-/* Of the time since the last change, at most, for a reduction (K3). */
+/* Maximum standstill of a reduction: this part of the time since the last change (K3). */
 constexpr int64_t STANDSTILL_PART = 10;
 
-/* Something is known of its speed. */
+/* Its speed is known, at least in part. */
 bool is_known(const Scaling &scaling);
-/* More processes than it has bring nothing. */
+/* More processes than it has give no gain. */
 bool has_reached_end(const Scaling &scaling);
-/* The sizes at which the next processes bring enough are much greater than its own. */
+/* The sizes at which the next processes gain enough are much greater than its own. */
 bool is_worth_growing(const MeasuredNumbers &numbers);
-/* Up to which size it is grown by an exchange, which must gain enough: without a margin. */
+/* Maximum size for a growth by an exchange, which must gain enough: without a margin. */
 int64_t most_without_margin(const MeasuredNumbers &numbers);
 
 }  // namespace elastic::rm

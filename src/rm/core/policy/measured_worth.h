@@ -1,5 +1,5 @@
 /*
- * Policy `measured` (policy_measured.h): the gain of a job from cores, and all values of it that
+ * Policy `measured` (policy_measured.h): the gain of a job from cores, and all its values that
  * decisions need, stored with the job.
  */
 
@@ -11,7 +11,8 @@
 
 namespace elastic::rm {
 
-/* All values that decisions need, and the same as stored while the job does not change. */
+/* Computes all values that decisions need; or returns the stored ones while the job does not
+ * change. */
 SizeWorth find_worth(const State &state, const Job &job);
 const SizeWorth &worth_of(const State &state, const Job &job);
 

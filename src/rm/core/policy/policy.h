@@ -28,7 +28,7 @@ namespace elastic::rm {
 struct Start {
     JobId job = 0;
     Blocks blocks;
-    StartNumbers numbers = {};  /* that decided it */
+    StartNumbers numbers = {};  /* the numbers that led to it */
 };
 
 struct Change {
@@ -37,20 +37,20 @@ struct Change {
     std::vector<int> leave;
     Blocks joining;
     std::string reason;
-    /* The numbers that made it (record.h), from the state that it was decided in; null: none beyond
-     * the sizes. */
+    /* The numbers that led to it (record.h), from the state in which it was decided; null: none
+     * besides the sizes. */
     std::function<Json(const State &, const Job &)> why = nullptr;
-    int loaned = 0;       /* of the joining processes, so many are to be given back on demand */
-    std::vector<JobId> whom = {};       /* waiting jobs for whose sake it is made */
-    bool by_program = false;            /* which waits for it */
+    int loaned = 0;       /* number of joining processes that must be returned on demand */
+    std::vector<JobId> whom = {};       /* waiting jobs that need it */
+    bool by_program = false;            /* the program waits for it */
     std::string by = "";                /* the user who requested it, for people */
 };
 
-/* The jobs that come first into question for an exchange, on one side of it: those of least rank,
- * among equals of the smaller number. */
+/* Candidates for an exchange, on one side of it: the jobs of lowest rank, of equals the lower
+ * numbers. */
 class Traders {
   public:
-    /* Whether one that is not there would be. */
+    /* Whether a job that is not a candidate would be one. */
     bool would_be(double rank, JobId job) const
     {
         return first_.size() < MAX || std::pair(rank, job) < first_.back();
@@ -77,34 +77,34 @@ class Traders {
     std::vector<std::pair<double, JobId>> first_;
 };
 
-/* Of exchanges between running jobs (SizeRules::exchange). */
+/* Data of exchanges between running jobs (SizeRules::exchange). */
 struct Exchange {
-    std::optional<Change> change;       /* who is to give processes */
+    std::optional<Change> change;       /* release of processes by the donor */
     int64_t again_ms = NEVER;   /* time of the next decision; NEVER: only after a change */
-    Traders gives;              /* whose last processes are worth least */
-    Traders doubtful;           /* the same of those of whom nothing shows that they need them */
-    Traders gets;               /* whose next processes are worth most */
+    Traders gives;              /* jobs whose last processes have the least value */
+    Traders doubtful;           /* the same for jobs without evidence that they need them */
+    Traders gets;               /* jobs whose next processes have the greatest value */
 };
 
 /* The part of the state on which a decision depends, beside the bookings: while it does not
  * change, and until recheck_ms, the decision to do nothing remains valid. */
 struct Dependence {
-    QueueKey queue_until = QUEUE_END;   /* waiting jobs that come before it, and it */
+    QueueKey queue_until = QUEUE_END;   /* the waiting jobs up to this position */
     int64_t limits_until_ms = NEVER;    /* steps' limits up to this time */
-    bool sizes = false;                 /* what running jobs may give or take */
-    int sharers = -1;                   /* waiting_sharers; -1: it does not matter how many wait */
-    int64_t until_ms = NEVER;           /* from then on something is worth less; NEVER: it stays */
-    std::optional<Exchange> exchange;   /* this came to nothing */
+    bool sizes = false;                 /* number of cores that running jobs may release or get */
+    int sharers = -1; /* waiting_sharers; -1: independent of the number of waiting jobs */
+    int64_t until_ms = NEVER;           /* from this time on some value is lower; NEVER: it stays */
+    std::optional<Exchange> exchange;   /* an exchange that was not possible */
 };
 
-/* Why a running job is not grown: the first that holds (SPEC-performance X2).
- * RIGID_PHASE: its program is in a phase without adaptations, so that its size is held.
- * NO_DATA: not measured at its size yet.  NOT_SPMD: no loop of all its processes has been seen.
- * BETWEEN_THRESHOLDS: it uses what it has, and more would make it too little faster.
- * CEILING: more was too much before.  COST: the change would cost more than it wins.
- * AT_MINIMUM: it is to have fewer, and has the least that it can have.  CORES_WANTED: no core
- * idles, or others wait for it.  PAUSE: it was changed just now, or has refused a change.
- * NO_ESTIMATE: not known for how long it runs, and not for long enough yet. */
+/* Why a running job is not grown: the first that holds (SPEC-performance X2). RIGID_PHASE: its
+ * program is in a phase without adaptations, so that its size is kept. NO_DATA: not measured at
+ * its size yet.  NOT_SPMD: no loop of all its processes has been found. BETWEEN_THRESHOLDS: it
+ * uses its processes well, and more would gain too little. CEILING: a larger size was too large
+ * before.  COST: the change would cost more than it gains. AT_MINIMUM: it should have fewer
+ * processes, but has its minimum.  CORES_WANTED: no core is idle, or other jobs wait.  PAUSE: it
+ * was changed shortly before, or has refused a change. NO_ESTIMATE: its remaining time is
+ * unknown, and it has not run long enough. */
 enum class HeldBecause {
     RIGID_PHASE,
     NO_DATA,
@@ -127,19 +127,19 @@ template <> struct NamesOf<HeldBecause> {
 /* The sizes that a policy would give a running job now, by its measurements. */
 struct SizeBounds {
     int low = 0, high = 0;
-    int ceiling = 0;            /* the smallest size that has been too large; 0: none is known */
+    int ceiling = 0;            /* the smallest size that was too large; 0: none is known */
 };
 
 /* The view of a policy on a running job. */
 struct Sight {
     bool has_data = false;
-    int most = 0;               /* it may grow so far */
+    int most = 0;               /* maximum size for its growth */
 };
 
 struct Decisions {
     std::vector<Start> starts;
     std::vector<Change> changes;
-    std::optional<Dependence> depends_on = Dependence();        /* empty: on the time as well */
+    std::optional<Dependence> depends_on = Dependence(); /* empty: it depends on the time as well */
     int64_t recheck_ms = NEVER;      /* time of the next decision in any case */
 
     void recheck_at(int64_t time_ms)
@@ -162,20 +162,20 @@ class Policy {
     {
         return false;
     }
-    /* Why the running job has the size that it has, in one sentence for people; empty: nothing is
-     * known of it. */
+    /* Why the running job has its present size, in one sentence for people; empty: unknown. */
     virtual std::string explain(const State &, const Job &) const { return ""; }
     virtual std::optional<SizeBounds> bounds(const State &, const Job &) const { return {}; }
-    /* The same in one word; nothing: it may grow now, or has no size that could change. */
+    /* The same in one word; nullopt: it may grow now, or its size cannot change. */
     virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
 };
 
-/* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do
+/* The size with which fcfs and easy start it, if the nodes that are up allow that; 0: they do
  * not. */
 int fixed_size(const State &state, const JobSpec &spec);
-/* Number of waiting jobs that share the machine with the running ones: those that are examined. */
+/* Number of waiting jobs that share the machine with the running ones: those within the backfill
+ * depth. */
 int waiting_sharers(const State &state);
-/* Whether it could run if it were alone on the nodes that are up. */
+/* Whether the job could run if it were alone on the nodes that are up. */
 bool runnable(const State &state, const JobSpec &spec, int size);
 
 }  // namespace elastic::rm

@@ -16,16 +16,16 @@
 
 namespace elastic::rm {
 
-/* Cores that a job which starts in this decision will give back, by its limit. */
+/* Cores that a job which starts in this decision will release, by its limit. */
 struct Ending {
     int64_t time_ms = 0;
     Booking booking;
 };
 
-/* Cores that become free beside the ends of jobs, and jobs that free another number than they
- * have booked. */
+/* Cores that become free apart from the ends of jobs, and jobs that free another number than
+ * they have booked. */
 struct Outlook {
-    std::vector<Booking> at_once;       /* about to be free, or given as soon as it is wanted */
+    std::vector<Booking> at_once;       /* soon free, or released on request */
     std::unordered_map<JobId, Booking> at_end;  /* of these jobs */
     std::vector<Ending> starting;       /* jobs that start in this decision, in any order */
 };
@@ -33,35 +33,34 @@ struct Outlook {
 /* The reservation of the first job that does not fit. */
 class Reservation {
   public:
-    /* `now` is what may be booked at present.  Without an outlook: nobody gives anything before
-     * its end, and nobody else starts. */
+    /* `now` has the cores that may be booked at present.  Without an outlook, no job releases
+     * cores before its end, and no other job starts. */
     Reservation(const State &state, const Space &now, const JobSpec &spec, int size);
     Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
                 Outlook outlook);
     Reservation(const Reservation &) = delete;  /* given_ points into outlook_ */
     Reservation &operator=(const Reservation &) = delete;
 
-    /* Whether such a job may start now, in `now`, without a delay of the reserved start.  `now`
-     * is always the one of the construction, and changes by allocate() and reported changes
-     * alone. */
+    /* Whether such a job may start in `now` without a delay of the reserved start.  `now` is
+     * always the one of the construction, and only allocate() and reported changes change it. */
     bool allows(const Space &now, const JobSpec &spec, int size);
-    /* Allocates it there. */
+    /* Allocates its cores in `now`. */
     Blocks allocate(Space &now, const JobSpec &spec, int size);
     /* The same for further processes of a running job, which end by its limit. */
     bool allows_more(const Space &now, const Job &job, int more);
     Blocks allocate_more(Space &now, const Job &job, int more);
-    /* Whether such a job, started now, has ended before the promised start; and until when that is
-     * so (NEVER: always). */
+    /* Whether such a job, started now, ends before the reserved start; and until when that is
+     * true (NEVER: always). */
     bool ends_before(const JobSpec &spec) const { return is_before(end_of(spec)); }
     int64_t ends_before_until_ms(const JobSpec &spec) const;
     /* The cores that such a job, started now, leaves to the job `first` with the reservation. */
     BackfillNumbers backfill_numbers(JobId first, const JobSpec &spec) const;
-    /* `now` has got less, for who ends before. */
+    /* `now` has fewer cores, used by a job that ends before the reserved start. */
     void changed();
-    /* Of the cores that are free in `now`, how many the promised start needs. */
+    /* Number of free cores of `now` that the reserved start needs. */
     int64_t reserved_of(const Space &now) const;
     int64_t time_ms() const { return time_ms_; }
-    /* Later limits are not examined. */
+    /* Limits after this time were not examined. */
     int64_t limits_until_ms() const;
 
   private:
@@ -79,13 +78,13 @@ class Reservation {
     const State &state_;
     const JobSpec &spec_;
     int size_;
-    Outlook outlook_;           /* those who start by their times */
-    int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
-    bool has_nodes_ = false;    /* the time is unknown, and its nodes or GPUs are not */
+    Outlook outlook_;           /* jobs that start are in the order of their times */
+    int64_t time_ms_ = NEVER;   /* of the reserved start; NEVER: unknown */
+    bool has_nodes_ = false;    /* the time is unknown, but its nodes or GPUs are known */
     int64_t total_ = 0;         /* cores that are free at that time */
-    Space begun_;               /* what was free in the beginning */
-    std::vector<const Shares *> given_;         /* until that time */
-    std::vector<const Shares *> unlimited_;     /* of those that may run for ever, if has_nodes_ */
+    Space begun_;               /* initially free cores */
+    std::vector<const Shares *> given_;         /* released until that time */
+    std::vector<const Shares *> unlimited_;     /* by jobs without a limit, if has_nodes_ */
     /* computed when a caller needs the nodes, which is rare */
     std::optional<ReservedCores> reserved_;
 };
@@ -95,7 +94,7 @@ class Easy : public Policy {
     Decisions decide(const State &state) const override;
 };
 
-/* Of a job that can have this size alone, in its turn. */
+/* For a job that can have only this size, in queue order. */
 StartNumbers fixed_start(const JobSpec &spec, int size, int growing);
 
 }  // namespace elastic::rm

@@ -27,7 +27,7 @@
 
 namespace elastic::rm {
 
-/* All that decides the sizes of one running job, as of its newest sample; part of the record of
+/* All input for the sizes of one running job, as of its newest sample; part of the record of
  * each change. */
 struct EfficientNumbers {
     RangeNumbers range;

@@ -13,7 +13,7 @@
 
 namespace elastic::rm {
 
-/* MPI share of a loop whose MPI time by computing time is `mtct`. */
+/* MPI share of a loop whose ratio of MPI time to computing time is `mtct`. */
 inline SampledProgram::Law share_of(SampledProgram::Law mtct)
 {
     return [mtct = std::move(mtct)](int size) { return mtct(size) / (1 + mtct(size)); };

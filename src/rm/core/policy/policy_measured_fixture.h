@@ -13,8 +13,9 @@
 
 namespace elastic::rm {
 
-/* Of Config::efficiency_idle_ppm: nothing is loaned, as if nobody could have less than
- * `efficiency`; down to a floor; to all that do not become slower, the default. */
+/* Values of Config::efficiency_idle_ppm.  NO_LOANS: no core is loaned (equal to `efficiency`).
+ * LOANS: loans down to a floor.  NO_FLOOR: loans to all jobs that do not become slower, the
+ * default. */
 constexpr int64_t NO_LOANS = 500000, LOANS = 100000, NO_FLOOR = 0;
 
 struct SampledMachine {
@@ -24,7 +25,7 @@ struct SampledMachine {
     }
     SampledMachine(int nodes, int cores) : driver(PolicyKind::MEASURED, nodes, cores) {}
 
-    /* Cores that nobody else can use are loaned down to this part of a proportional gain. */
+    /* Cores that no other job can use are loaned down to this part of a proportional gain. */
     void loan_down_to(int64_t ppm)
     {
         Config config = driver.core.state().config;

@@ -14,8 +14,8 @@ namespace elastic::rm {
 std::string size_request_reason(const Job &job);
 std::function<Json(const State &, const Job &)> size_request_numbers(int size);
 
-/* For policies that change no sizes of their own: after their starts, if there are none; growth
- * only while nobody waits. */
+/* For policies that do not change sizes themselves: called after their starts, if no job starts;
+ * growth only while no job waits. */
 void grant_size_requests(const State &state, Decisions &decisions);
 
 }  // namespace elastic::rm

@@ -1,7 +1,7 @@
 /*
- * The job that gets slots beside its world next, and their nodes (SlotRequest); and processes that
- * a program waits for (MPIX_Comm_modify).  The same under all policies: slots precede growth, and
- * a slot is not taken back before its process has ended, so that no slot may delay the reserved
+ * The next job that gets slots beside its world, and their nodes (SlotRequest); and processes for
+ * which a program waits (MPIX_Comm_modify).  The same under all policies: slots come before growth.
+ * A slot is not taken back before its process has ended, so that no slot may delay the reserved
  * start of the first waiting job, unless its request is older.  Pure.
  */
 
@@ -19,12 +19,12 @@ struct SlotTurn {
     uint64_t size_request = 0;
     auto operator<=>(const SlotTurn &) const = default;
 };
-/* The one that was made first comes first. */
+/* In the order in which they were made. */
 std::vector<SlotTurn> slot_turns(const State &state);
 
-/* The available slots, limited by the request, the job's maximum, and `most`.  Own nodes first;
- * own nodes alone if a back end requests nodes elsewhere (asynchronous_nodes), where waiting
- * jobs do not matter, since no other job can use these nodes. */
+/* The available slots, limited by the request, the job's maximum, and `most`.  Slots on the
+ * job's own nodes come first.  If a back end requests nodes elsewhere (asynchronous_nodes), only
+ * own nodes count; then waiting jobs do not matter, because no other job can use these nodes. */
 Blocks slots_for(const State &state, const Job &job, const SlotRequest &size_request, int64_t most);
 
 /* Slots for processes of MPI_Comm_spawn, where they run: limited by free cores, the job's maximum
@@ -32,10 +32,10 @@ Blocks slots_for(const State &state, const Job &job, const SlotRequest &size_req
 Blocks slots_for_spawned(const State &state, const Job &job, int64_t most);
 
 /* Number of slots of the request that fit on the job's own nodes beside its processes, including
- * those that it has there. */
+ * slots that it already has there. */
 int capacity_on_own_nodes(const State &state, const Job &job, const SlotRequest &size_request);
 
-/* All processes by which its program requests to grow, at most `most`; empty: not now. */
+/* All processes by which its program requests to grow, at most `most`; empty: not possible now. */
 Blocks created_for(const State &state, const Job &job, int64_t most);
 
 }  // namespace elastic::rm

@@ -20,12 +20,12 @@ template <> struct NamesOf<StartRule> {
     static constexpr const char *names[] = {"start", "backfill"};
 };
 
-/* When another job is to start, and how many cores are free then beside its own. */
+/* When another job is to start, and the number of cores that are free then besides its own. */
 struct ReservedStart {
-    int64_t start_ms = NEVER;   /* NEVER: not known */
+    int64_t start_ms = NEVER;   /* NEVER: unknown */
     int64_t cores_left = 0;
-    /* The time is unknown, but not the nodes or GPUs: it needs certain ones, and nobody takes what
-     * is free of them. */
+    /* The time is unknown, but the nodes or GPUs are known: the job needs certain ones, and no
+     * other job may take the free ones of these. */
     bool nodes_known = false;
     ELASTIC_FIELDS(start_ms, cores_left, nodes_known)
 };
@@ -34,26 +34,28 @@ struct ReservedStart {
 struct BackfillNumbers {
     JobId first = 0;
     ReservedStart promised;
-    std::optional<ReservedStart> expected; /* sooner, since others end together (fill_balance.h) */
-    int64_t end_ms = NEVER;     /* of the backfilled job; NEVER: it may run for ever */
+    /* earlier start, because others end together (fill_balance.h) */
+    std::optional<ReservedStart> expected;
+    int64_t end_ms = NEVER;     /* end of the backfilled job; NEVER: no limit */
     ELASTIC_FIELDS(first, promised, expected, end_ms)
 };
 
 struct StartNumbers {
-    int least = 0;              /* that it would start with */
-    int wanted = 0;             /* the size of its start if that fits */
-    int capacity = 0;               /* for so many */
+    int least = 0;              /* minimum size of a start */
+    int wanted = 0;             /* preferred size of a start, if it fits */
+    int capacity = 0;               /* number of processes that fit */
     int cores_per_process = 1;
     int fits = 0;               /* one of the first two */
-    int most = 0;               /* so far it may have been grown, into what nobody else can use */
-    std::optional<int> user_most;       /* to that it was cut: its user may have no more */
-    std::optional<BackfillNumbers> backfill;    /* nothing: it was its turn */
+    /* size up to which it may have been grown, into cores that no other job can use */
+    int most = 0;
+    std::optional<int> user_most;       /* reduced size, by a limit of its user */
+    std::optional<BackfillNumbers> backfill;    /* nullopt: it starts in queue order */
     ELASTIC_FIELDS(least, wanted, capacity, cores_per_process, fits, most, user_most, backfill)
 };
 
-/* The rule by which it starts; nothing: it would not. */
+/* The rule by which it starts; nullopt: it does not start. */
 std::optional<StartRule> start_rule(const StartNumbers &numbers);
-/* Whether it may have been given that size. */
+/* Whether it may have started with that size. */
 bool gives_size(const StartNumbers &numbers, int size);
 
 }  // namespace elastic::rm

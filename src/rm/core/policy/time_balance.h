@@ -1,8 +1,8 @@
 /*
- * Time balancing for a job that waits until some that run have ended: these get the sizes with
+ * Time balancing for a job that waits until some running jobs have ended: these get the sizes with
  * which they end together, so that it starts sooner.  Pure.  SPEC-performance T, Q6c, K2 and K3.
  *
- * Whole milliseconds from now on, sizes in processes.
+ * Times are whole milliseconds from now, sizes in processes.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_TIME_BALANCE_H_INCLUDED
@@ -13,13 +13,13 @@
 
 namespace elastic::rm {
 
-/* A running job that is to end first. */
+/* A running job that must end before the waiting job starts. */
 struct BalanceMember {
     JobId job = 0;
-    int size = 0;               /* that it has, or will have by what is under way */
+    int size = 0;               /* present size, or the size after a change in progress */
     int64_t work = 0;           /* process-milliseconds that remain */
-    int low = 0, high = 0;      /* it may have; both its size: it keeps that (R4) */
-    int unit = 1, unit_cores = 1;       /* as Balanced */
+    int low = 0, high = 0;      /* allowed sizes; both equal to `size`: it keeps its size (R4) */
+    int unit = 1, unit_cores = 1;       /* as in Balanced */
     AdaptationTimes times;
     const JobSpec *spec = nullptr;
     int64_t remaining_ms() const { return (work + size - 1) / size; }
@@ -29,17 +29,17 @@ struct BalanceMember {
 /* The waiting job, and all input of the decision. */
 struct TimeBalance {
     JobId whom = 0;
-    int64_t cores = 0;          /* what the members have together, and what idles */
+    int64_t cores = 0;          /* cores of all members, and idle cores */
     std::vector<BalanceMember> members;
     ELASTIC_FIELDS(whom, cores, members)
 };
 
-/* Until the last one has ended, if nothing is changed. */
+/* Time until the last member has ended, without changes. */
 int64_t unchanged_end_ms(const TimeBalance &balance);
 
-/* T4 over those whose change pays (T6), the others keep their sizes; T4 takes from each what it
- * need not have, of which what nobody else needs is left to it.  Nothing: it is not worth a
- * change. */
+/* Applies T4 to members whose change pays (T6); the others keep their sizes.  T4 gives each the
+ * smallest size that suffices; cores that no other member needs stay with the job.  Nullopt: it
+ * is not worth a change. */
 std::optional<Balance> worthwhile(TimeBalance balance);
 
 }  // namespace elastic::rm
