@@ -15,14 +15,14 @@ namespace elastic::rm {
 
 using Json = nlohmann::json;
 
-/* Of everything that we read: requests of people and lines of steps have less. */
+/* The maximum for all input: requests of people and lines of steps have lower limits. */
 constexpr int JSON_DEPTH_MAX = 16;
 
-/* Discarded (Json::is_discarded) if it is not JSON, or too deep. */
+/* Discarded (Json::is_discarded) if it is not JSON, or nested too deeply. */
 Json parse_bounded(std::string_view text, int depth_max = JSON_DEPTH_MAX);
 
-/* At most `bytes_max` of it, as printable ASCII: what is not becomes '?', line ends and tabs
- * blanks. */
+/* At most `bytes_max` bytes of it, as printable ASCII: line ends and tabs become blanks, other
+ * characters '?'. */
 std::string printable_ascii(std::string_view text, size_t bytes_max);
 
 }  // namespace elastic::rm

@@ -1,7 +1,7 @@
 /*
- * A change of the world: what is requested (a size, perhaps who leaves, where the new processes go
- * and which program they run) and what it comes to when the present size is known.  Pure; used by
- * schedules, policies and the step protocol, so that they agree on what is valid.  SPEC W6, W7.
+ * A change of the world: the request (a size, perhaps the leaving ranks, the hosts of new processes
+ * and their program) and the resulting change for the present size.  Pure; used by schedules,
+ * policies and the step protocol, so that they use the same rules.  SPEC W6, W7.
  */
 
 #ifndef ELASTIC_CHANGE_H_INCLUDED
@@ -24,9 +24,9 @@ inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
 struct ChangeRequest {
     int size = 0;               /* after the change */
     std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
-    /* for joining processes; empty: wherever there is capacity */
+    /* for joining processes; empty: any host with capacity */
     std::vector<std::string> hosts;
-    std::string tag{};          /* the client's own mark, repeated in the event "requested" */
+    std::string tag{};          /* set by the client, repeated in the event "requested" */
     std::optional<int> program{};       /* of joining processes: its MPI_APPNUM; none: the first */
 };
 
@@ -37,28 +37,28 @@ struct Change {
 };
 
 /* The change that `request` makes in a world of `present` processes, or the reason why it is
- * impossible.  `programs`: how many were launched together; 0: not known. */
+ * impossible.  `programs`: number of programs launched together; 0: unknown. */
 Result<Change> resolve_change(int present, const ChangeRequest &request, int programs = 0);
 
 /* "0+2", "0,2" or "0-3,7" (separator given): ranks in the order given, duplicates refused. */
 Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
 /* "a+b" or "a,b": letters, digits, '.', '-', '_'. */
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
-/* A list as users write it, "0+2" or "[0, 2]", with this separator and without brackets and blanks:
- * for parse_ranks and parse_hosts, which report what they cannot use. */
+/* A list in a user's form, "0+2" or "[0, 2]", with this separator and without brackets and
+ * blanks: for parse_ranks and parse_hosts, which report invalid parts. */
 std::string plain_list(std::string_view text, char separator);
 bool valid_host_name(std::string_view name);
-/* A host name, or NAME:COUNT: exactly so many joining processes there. */
+/* A host name, or NAME:COUNT: exactly this number of joining processes there. */
 bool valid_host_slot(std::string_view slot);
 /* The same, or NAME:COUNT=GPUS: numbers of GPUs with commas, in equal parts for these processes. */
 bool valid_host_of_joining(std::string_view slot);
 
-/* Whole number within [low, high]; nothing else in the text. */
+/* Whole number within [low, high]; the text contains nothing else. */
 std::optional<long long> parse_number(std::string_view text, long long low, long long high);
 
 /* "0-3,7" from ascending ranks. */
 std::string format_ranks(const std::vector<int> &ranks);
-/* What is no printable ASCII becomes '?'. */
+/* Characters that are not printable ASCII become '?'. */
 std::string printable_ascii(std::string text);
 /* A long list, cut after a comma: "0,2,4 ...". */
 std::string shorten(std::string list, size_t bytes);

@@ -32,14 +32,14 @@ namespace elastic::rm {
 
 struct CommandSpec {
     std::vector<std::string> words;             /* [0] is searched in PATH */
-    /* NAME=VALUE, beside or instead of elasticd's own */
+    /* NAME=VALUE, in addition to or instead of elasticd's own */
     std::vector<std::string> variables = {};
-    /* names of elasticd's variables that it must not see */
+    /* names of elasticd's variables that it must not get */
     std::vector<std::string> without = {};
     std::string input = "";                     /* its standard input */
     int64_t limit_ms = 30000;                   /* then SIGTERM; must be positive */
     int64_t kill_grace_ms = 2000;               /* then SIGKILL */
-    size_t output_max = 65536;                  /* of each stream; what is more is thrown away */
+    size_t output_max = 65536;                  /* for each stream; further output is dropped */
 };
 
 struct CommandEnd {
@@ -49,7 +49,7 @@ struct CommandEnd {
     /* 128 + number if a signal ended it; -1: not started */
     int exit_code = -1;
     std::string output, errors;                 /* standard output and error */
-    std::string problem; /* empty: exit code 0 in time; else one line with what went wrong */
+    std::string problem; /* empty: exit code 0 in time; else the error in one line */
 
     bool good() const { return problem.empty(); }
 };

@@ -1,7 +1,7 @@
 /*
- * The number of the stored event that is being handled.  A process that ends by it (an abort, a
- * segmentation fault) prints it on standard error: the same event would end it at every start, and
- * `elasticd --quarantine-event` needs the number.
+ * The number of the stored event that is being handled.  If the event ends the process (an abort, a
+ * segmentation fault), the number is printed on standard error: the same event would end the
+ * process at every start, and `elasticd --quarantine-event` needs the number.
  */
 
 #ifndef ELASTIC_RM_CRASH_NOTE_H_INCLUDED
@@ -12,7 +12,7 @@
 
 namespace elastic::rm {
 
-/* Once, at the start. */
+/* Call it once, at the start. */
 void watch_crashes();
 
 class EventInHand {

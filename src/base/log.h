@@ -20,7 +20,7 @@ std::optional<LogLevel> parse_log_level(std::string_view name);
 void set_log_level(LogLevel level);
 void log_line(LogLevel level, std::string_view message, const nlohmann::ordered_json &fields = {});
 
-/* The line itself, without newline: for tests. */
+/* Returns the line without the newline: for tests. */
 std::string format_log_line(LogLevel level, std::string_view message,
                             const nlohmann::ordered_json &fields, int64_t unix_us);
 

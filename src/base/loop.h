@@ -24,8 +24,8 @@
 
 namespace elastic::rm {
 
-int64_t monotonic_ms();         /* counts sleep; nobody can set it */
-int64_t unix_ms();              /* the wall clock: only to be shown */
+int64_t monotonic_ms();         /* includes sleep; cannot be set */
+int64_t unix_ms();              /* the wall clock: only for display */
 
 class Loop {
   public:
@@ -43,7 +43,7 @@ class Loop {
     TimerId after(int64_t delay_ms, Task task);
     void cancel(TimerId id);
 
-    /* For another thread: post() makes the loop call back, in its own thread, once or more. */
+    /* For another thread: post() makes the loop call back, in its own thread, at least once. */
     class Posting {
       public:
         void post() const;
@@ -54,16 +54,16 @@ class Loop {
     };
     Posting make_posting(Task posted);
 
-    /* The signals are blocked for the process and come here instead. */
+    /* The signals are blocked for the process and reported here instead. */
     void watch_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
-    /* Calls back once when this child of ours has ended, with its status as of waitpid(2).  To be
-     * called in the turn that made the child.  Its number is still its own during the call: signals
-     * may be sent to its group. */
+    /* Calls back once when this child of the process has ended, with its status from waitpid(2).
+     * Call it in the turn that made the child.  Its number is not reused during the call:
+     * signals may be sent to its group. */
     using ChildEnded = std::function<void(int status)>;
     void watch_child(pid_t pid, ChildEnded ended);
     /* For the handler of SIGCHLD: collects every child that has ended, watched or not. */
     void reap_children();
-    /* Another turn without waiting. */
+    /* Runs another turn without waiting. */
     void turn_again() { turn_again_ = true; }
 
     /* Until stop().  `turned`, if set, is called after each turn with its processor time, in

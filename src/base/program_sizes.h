@@ -25,11 +25,11 @@ class ProgramSizes {
     bool allows(int size) const;
     const std::string &text() const { return text_; }
 
-    /* Greater (step 1) or smaller (step -1) than `size`, but not beyond `last`. */
+    /* The next greater (step 1) or smaller (step -1) size, but not beyond `last`. */
     std::optional<int> next(int size, int step, int last) const;
     /* The sizes within [low, high], rising. */
     std::vector<int> sizes(int low, int high) const;
-    /* Why this size is refused, and which are near. */
+    /* Why this size is refused, and the nearest valid sizes. */
     std::string refusal(int size) const;
 
   private:

@@ -1,6 +1,6 @@
 /*
- * A value or the message why there is none and what to do.  Operating errors travel this
- * way through the step manager; programmer errors are asserted.
+ * A value, or the message why there is none and what to do.  The step manager returns operating
+ * errors in this form; programmer errors are asserted.
  */
 
 #ifndef ELASTIC_RESULT_H_INCLUDED

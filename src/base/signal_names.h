@@ -10,9 +10,9 @@
 
 namespace elastic::rm {
 
-/* "USR1", "SIGUSR1", "usr1" and "10" are the same signal; 0: none that a job may be sent. */
+/* "USR1", "SIGUSR1", "usr1" and "10" are the same signal; 0: not a signal for jobs. */
 int signal_number(std::string_view text);
-/* Without SIG; "?": none of these. */
+/* Without SIG; "?": not one of these. */
 const char *signal_name(int number);
 /* "HUP, INT, ...", for messages. */
 std::string known_signals();

@@ -1,4 +1,4 @@
-/* So much of something in a second, more at once after a pause.  Pure. */
+/* Limits a rate per second, with a larger amount at once after a pause.  Pure. */
 
 #ifndef ELASTIC_RM_TOKEN_BUCKET_H_INCLUDED
 #define ELASTIC_RM_TOKEN_BUCKET_H_INCLUDED
@@ -13,7 +13,8 @@ class TokenBucket {
     /* `per_second` 0: any rate. */
     TokenBucket(double per_second, double at_once) : per_second_(per_second), at_once_(at_once) {}
 
-    /* Takes it, even on credit.  How long nothing more should be taken, in milliseconds. */
+    /* Takes it, even on credit.  Returns the time in milliseconds during which nothing more
+     * should be taken. */
     int64_t take(double amount, int64_t now_ms)
     {
         if (per_second_ <= 0)

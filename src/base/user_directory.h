@@ -25,7 +25,7 @@ namespace elastic::rm {
 struct User {
     bool exists = false;
     uint32_t uid = 0, gid = 0;
-    std::string name;                   /* "1000" where nobody has that number */
+    std::string name;                   /* "1000" if the number has no user */
     std::vector<uint32_t> groups;       /* all of them, `gid` included */
 };
 
@@ -35,7 +35,7 @@ std::optional<uint32_t> lookup_user_number(const std::string &name);
 
 class UserDirectory {
   public:
-    /* An older entry is queried again; meanwhile an entry of up to KNOWN_MS serves for a name. */
+    /* An older entry is queried again; meanwhile an entry of up to KNOWN_MS is used for a name. */
     static constexpr int64_t FRESH_MS = 30000, KNOWN_MS = 3600 * 1000;
     static constexpr size_t USERS_MAX = 10000;
 

@@ -1,5 +1,5 @@
-/* Lists of texts as programs get them: argument and environment vectors, and command lines for
- * people.  Pure. */
+/* Lists of texts for programs: argument and environment vectors, and command lines for people.
+ * Pure. */
 
 #ifndef ELASTIC_RM_WORDS_H_INCLUDED
 #define ELASTIC_RM_WORDS_H_INCLUDED
@@ -24,10 +24,10 @@ inline std::string to_upper(std::string text)
     return text;
 }
 
-/* Empty parts included. */
+/* Includes empty parts. */
 std::vector<std::string> split_list(const std::string &text, char separator);
 
-/* "4(x2),2": as Slurm writes numbers of nodes one after the other. */
+/* "4(x2),2": Slurm's form for the numbers of consecutive nodes. */
 std::string format_counts(const std::vector<int> &counts);
 
 /* The argument array for exec and posix_spawn, with the null at its end; valid as long as

@@ -1,6 +1,6 @@
 /*
  * The reader's side of output_readers.h: writes the job's output that `elastic run` forwards to
- * this terminal, and sends this terminal's input back where that was requested and granted.
+ * this terminal, and sends this terminal's input if that was requested and granted.
  *
  * Owns the socket.  Waits only for its own output; meanwhile `elastic run` continues.
  */
@@ -17,7 +17,7 @@
 
 namespace elastic {
 
-/* All of it to a descriptor that may block.  False: see errno. */
+/* Writes all data to a descriptor that may block.  False: see errno. */
 bool write_all(int fd, const char *data, size_t size);
 
 class AttachConnection {
@@ -26,16 +26,17 @@ class AttachConnection {
         int lines = 0;
         bool input = false, quiet = false;
     };
-    /* To the `elastic run` of that user, whose pipes are in the folder. */
+    /* Connects to the `elastic run` of that user, whose pipes are in the folder. */
     static Result<AttachConnection> connect(const std::string &folder, unsigned uid,
                                             const Options &options);
 
     std::vector<pollfd> waits() const;
     /* Forwards what has arrived.  Returns an error, or empty. */
     std::string pump(const std::vector<pollfd> &found);
-    /* Until `elastic run` has closed it: what is on its way.  Empty, or what went wrong. */
+    /* Forwards data in transit until `elastic run` has closed the connection.  Returns an error,
+     * or empty. */
     std::string drain();
-    /* `elastic run` has ended, or has cut us off. */
+    /* `elastic run` has ended, or has closed the connection. */
     bool is_closed() const { return closed_; }
 
   private:
@@ -51,7 +52,7 @@ class AttachConnection {
 
     Descriptor socket_;
     Options options_;
-    std::string received_, pending_;    /* from it; for it */
+    std::string received_, pending_;    /* from and to `elastic run` */
     bool answered_ = false, gives_input_ = false, closed_ = false;
 };
 

@@ -18,8 +18,8 @@ namespace elastic {
 /* A subcommand with --json. */
 CLI::App *add_command(CLI::App &app, const char *name, const char *what, bool &json);
 
-/* The arguments after the subcommand: its options, and from the first other argument on a
- * program with its arguments ("--" may stand between them).  The parser gets the options alone. */
+/* The arguments after the subcommand: its options, then a program with its arguments, starting
+ * at the first other argument ("--" may stand between them).  The parser gets only the options. */
 struct ProgramLine {
     std::vector<std::string> options, program;
 };

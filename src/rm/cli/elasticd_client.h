@@ -21,31 +21,31 @@ namespace elastic {
 struct HttpAnswer {
     long status = 0;            /* 0: no answer; `problem` has the reason */
     Json body = Json::object();
-    std::string text;           /* as it came */
+    std::string text;           /* as received */
     std::string problem;        /* for people: what failed and what to do */
-    bool refused_connection = false;    /* nothing listens there: nothing can have been done */
+    bool refused_connection = false;    /* no listener: the request had no effect */
 
     bool ok() const { return status >= 200 && status < 300; }
-    /* "range" of {"error": {"code": "range", ...}}; empty if there is none. */
+    /* "range" in {"error": {"code": "range", ...}}; empty if there is none. */
     std::string error_code() const;
-    /* The message about an answer that is not ok(). */
+    /* The message for an answer that is not ok(). */
     std::string complaint() const;
 };
 
-/* Where elasticd listens. */
+/* The address of elasticd. */
 struct Address {
     std::string socket;         /* a Unix socket; else: */
     std::string url;            /* http://host:port */
     std::string token;          /* for a URL */
-    bool is_given = false;      /* by the user: whoever listens there is meant */
+    bool is_given = false;      /* set by the user: any listener there is accepted */
     std::string name() const { return socket.empty() ? url : socket; }
 };
 
-/* ELASTICD_SOCKET, else ELASTICD_URL, else that of the allocation that we are in, the user's and
- * then root's; an error if the token's file cannot be read or the URL is none. */
+/* ELASTICD_SOCKET, else ELASTICD_URL, else the sockets of the present allocation, of the user
+ * and of root; an error if the token's file cannot be read or the URL is invalid. */
 std::vector<Address> elasticd_addresses(std::string &error);
 
-/* One exchange, for a loop of the caller's own (curl_multi). */
+/* One exchange, for the caller's own loop (curl_multi). */
 class Exchange {
   public:
     static constexpr size_t ANSWER_MAX_BYTES = size_t{256} << 20;
@@ -55,10 +55,10 @@ class Exchange {
     Exchange(const Exchange &) = delete;
     Exchange &operator=(const Exchange &) = delete;
     CURL *handle() { return curl_.get(); }
-    /* The exchange ends without an answer, within a second, once this is true.  It is called once a
-     * second at least. */
+    /* The exchange ends without an answer, within a second, when this returns true.  It is
+     * called at least once a second. */
     void abort_when(std::function<bool()> interrupted);
-    /* Once curl has finished with this result. */
+    /* Call it when curl has finished with this result. */
     HttpAnswer finish(CURLcode result);
 
   private:
@@ -69,7 +69,7 @@ class Exchange {
 
     std::function<bool()> interrupted_;
     curl_socket_t socket_ = CURL_SOCKET_BAD;
-    std::string foreign_peer_;      /* who listens there and may not get anything */
+    std::string foreign_peer_;      /* the listener, if it must not receive data */
     std::unique_ptr<CURL, void (*)(CURL *)> curl_;
     std::unique_ptr<curl_slist, void (*)(curl_slist *)> headers_;
     std::string address_name_, sent_, received_;
@@ -79,25 +79,24 @@ class Exchange {
 class Elasticd {
   public:
     static constexpr std::chrono::milliseconds PATIENCE{30000};
-    /* How long a request that waits for something (wait_ms) waits, and then our patience with
-     * it. */
+    /* Wait of a long poll (wait_ms), and the additional time until the client gives up. */
     static constexpr int WAIT_MS = 30000;
     static constexpr std::chrono::milliseconds WAIT_PATIENCE =
         std::chrono::milliseconds(WAIT_MS) + PATIENCE;
 
     Elasticd();
-    /* A GET has no body (nullptr).  Keeps to the address that answered first. */
+    /* A GET has no body (nullptr).  Later requests use the address that answered first. */
     HttpAnswer request(const std::string &method, const std::string &path,
                        const Json *body = nullptr, std::chrono::milliseconds patience = PATIENCE);
 
-    /* The same; complains about everything but success, and returns the exit code. */
+    /* The same; prints an error unless it succeeds, and returns the exit code. */
     int get(const std::string &path, Json &answer, std::chrono::milliseconds patience = PATIENCE);
     int post(const std::string &path, const Json &body, Json &answer);
 
     /* For Exchange; known after the first answered request. */
     const Address &address() const { return addresses_.at(0); }
 
-    /* Requests from now on end without an answer once this is true; null: never. */
+    /* Later requests end without an answer when this returns true; null: never. */
     void interrupt_when(std::function<bool()> interrupted)
     {
         interrupted_ = std::move(interrupted);
@@ -107,11 +106,11 @@ class Elasticd {
 
   private:
     std::vector<Address> addresses_;
-    std::string error_;         /* why there are none */
+    std::string error_;         /* why there are no addresses */
     std::function<bool()> interrupted_;
 };
 
-/* Prints what went wrong and returns the exit code for it. */
+/* Prints the error and returns the exit code for it. */
 int complain_about(const HttpAnswer &answer);
 
 }  // namespace elastic

@@ -1,6 +1,6 @@
 /*
  * The metrics and the chart of a run as one file for a browser: the data, and the scripts of the
- * web page that draw them (src/rm/web).  The file needs no other one.  Pure.
+ * web page that draw them (src/rm/web).  The file needs no other file.  Pure.
  */
 
 #ifndef ELASTIC_CLI_HTML_REPORT_H_INCLUDED

@@ -1,5 +1,5 @@
 /*
- * Lists of jobs: the filters that several commands share, and all pages of elasticd's list.
+ * Lists of jobs: the common filters of several commands, and all pages of elasticd's list.
  */
 
 #ifndef ELASTIC_CLI_JOB_LIST_H_INCLUDED
@@ -19,10 +19,10 @@ class App;
 namespace elastic {
 
 struct JobFilter {
-    bool all = false, mine = false;     /* ended ones, too; only those of the caller */
+    bool all = false, mine = false;     /* include ended ones; only those of the caller */
     std::string user, name, states, ids, nodes, partition;
     int limit = 0;              /* 0: all */
-    std::optional<int64_t> from_ms, to_ms;      /* waiting or running between these times */
+    std::optional<int64_t> from_ms, to_ms;      /* jobs that waited or ran between these times */
     bool is_empty() const
     {
         return !mine && user.empty() && name.empty() && states.empty() && ids.empty() &&
@@ -36,17 +36,17 @@ void add_common_filters(CLI::App &command, JobFilter &filter);
 void add_state_filter(CLI::App &command, JobFilter &filter, const std::string &options,
                       const std::string &example);
 
-/* elasticd's names of "r,Completed", separated by commas; those of squeue and sacct, and "all", are
- * known, too. */
+/* elasticd's names for "r,Completed", separated by commas; names of squeue and sacct, and "all",
+ * are accepted too. */
 Result<std::string> parse_job_states(const std::string &text);
 
-/* In one of the orders of GET /v1/jobs; DONE and the jobs, or an exit code. */
+/* In one of the orders of GET /v1/jobs.  Returns DONE and the jobs, or an exit code. */
 int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &order,
              std::vector<Json> &jobs);
-/* Whether some of these states, of parse_job_states, are ends. */
+/* Whether some of these states, from parse_job_states, are end states. */
 bool names_an_end(const std::string &states);
 
-/* "?a=1&b=x%20y" of what is not empty. */
+/* "?a=1&b=x%20y" from the values that are not empty. */
 std::string query(const std::vector<std::pair<const char *, std::string>> &parameters);
 
 }  // namespace elastic

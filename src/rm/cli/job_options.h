@@ -1,8 +1,7 @@
 /*
  * The common part of `elastic run` and `elastic submit`: the options that describe a job, and the
- * request made of them (POST /v1/jobs, doc/admin/elasticd-api-jobs.md).  A script may carry options
- * of its own (#ELASTIC lines).  Pure but for reading files and the environment on request of the
- * caller.
+ * resulting request (POST /v1/jobs, doc/admin/elasticd-api-jobs.md).  A script may contain options
+ * (#ELASTIC lines).  Pure, except for reading files and the environment on request of the caller.
  */
 
 #ifndef ELASTIC_CLI_JOB_OPTIONS_H_INCLUDED
@@ -25,9 +24,9 @@ namespace elastic {
 using Environment = std::map<std::string, std::string>;
 
 struct JobOptions {
-    std::string size; /* "4", "2:8"; empty: as the daemon decides (1, or all cores of the nodes) */
+    std::string size; /* "4", "2:8"; empty: the daemon decides (1, or all cores of the nodes) */
     std::string sizes;          /* "any", "multiple:4", "power_of_two", "square", "cube" */
-    std::string kind;           /* "rigid", "moldable", "malleable"; empty: by the size */
+    std::string kind;           /* "rigid", "moldable", "malleable"; empty: depends on the size */
     /* 0: not given */
     int preferred = 0, extra_slots = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, singleton = false, requeue = false, label = false;
@@ -40,7 +39,7 @@ struct JobOptions {
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */
     std::string begin, after, after_any, after_ok, after_not_ok, limit_signal;
     std::string mail_type, mail_user;
-    std::optional<std::string> dependency;      /* as sbatch's, added to these */
+    std::optional<std::string> dependency;      /* as in sbatch, added to these */
     std::optional<int> priority;
     std::string environment = "ALL"; /* comma-separated: "ALL", "NONE", names, NAME=VALUE */
     std::vector<std::string> mpiexec;   /* further options for it */
@@ -49,14 +48,14 @@ struct JobOptions {
 
 void add_job_options(CLI::App &command, JobOptions &options);
 
-/* The request without the program; a message that names the option otherwise. */
+/* The request without the program; or a message that names the invalid option. */
 Result<Json> job_request(const JobOptions &options, const std::string &working_directory,
                          const Environment &environment);
 
 /* The words of the #ELASTIC lines at the head of a script, up to its first line that is neither
  * empty nor a comment. */
 Result<std::vector<std::string>> script_options(const std::string &script);
-/* As a shell splits words: quotes, backslash; no expansions. */
+/* Splits words like a shell: quotes, backslash; no expansions. */
 Result<std::vector<std::string>> split_words(const std::string &line);
 
 Environment present_environment();

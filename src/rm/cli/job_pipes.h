@@ -25,33 +25,33 @@
 
 namespace elastic {
 
-/* For mkdtemp: a folder of that name in the user's folder of the running system, else in /tmp. */
+/* For mkdtemp: the template of a folder in the user's runtime directory, else in /tmp. */
 std::string temporary_folder(const std::string &name);
 
 class JobPipes {
   public:
-    /* Makes pipes for those of input, output and error that the request does not name, and names
-     * them in it.  Standard input that is /dev/null or closed needs no pipe. */
+    /* Makes pipes for those of input, output and error that the request does not set, and adds
+     * their names to it.  Standard input that is /dev/null or closed needs no pipe. */
     static Result<JobPipes> create(Json &request);
     ~JobPipes();
     JobPipes(JobPipes &&other) noexcept;
     JobPipes &operator=(JobPipes &&) = delete;
 
-    /* The descriptors to wait for; then pump() with the result of poll. */
+    /* The descriptors for poll; then call pump() with its result. */
     std::vector<pollfd> waits() const;
     void pump(const std::vector<pollfd> &found);
-    /* The step has opened its side of the input: from now on that may be closed without losing
-     * what is in it. */
+    /* The step has opened its side of the input: from now on it may be closed without loss of
+     * data. */
     void job_has_started() { input_.may_close = true; }
-    /* Nothing is left to pass on. */
+    /* All data has been forwarded. */
     bool drained();
-    /* Nor to those who are attached; they are not to be waited for long. */
+    /* Also to the attached readers; the caller waits only a short time for them. */
     bool readers_are_served() const { return !readers_ || readers_->are_served(); }
-    /* Our own output is no longer wanted (a closed pipe): the job should end. */
+    /* Output is no longer possible (a closed pipe): the job should end. */
     bool is_broken() const { return broken_; }
 
   private:
-    /* PIPE_BUF: poll guarantees that so much can be written */
+    /* PIPE_BUF: poll guarantees that this number of bytes can be written */
     static constexpr size_t BLOCK = 4096;
 
     struct Output {
@@ -61,9 +61,9 @@ class JobPipes {
         std::string pending;
     };
     struct Input {
-        Descriptor to;          /* -1: there is none, or it is closed */
+        Descriptor to;          /* -1: does not exist, or closed */
         std::string pending;
-        bool ended = false;     /* ours has: close when pending is out */
+        bool ended = false;     /* own input has ended: close when pending data is written */
         bool may_close = false;
     };
 
@@ -82,7 +82,7 @@ class JobPipes {
     std::vector<std::string> files_;
     std::vector<Output> outputs_;
     Input input_;
-    std::unique_ptr<OutputReaders> readers_;    /* null: nobody can attach */
+    std::unique_ptr<OutputReaders> readers_;    /* null: readers cannot attach */
     bool broken_ = false;
 };
 

@@ -7,13 +7,13 @@
 
 namespace elastic {
 
-/* A member as a person reads it. */
+/* A member in the form for people. */
 std::string shown(const Json &object, const char *name);
-/* By a form of printf for one double. */
+/* With a printf format for one double. */
 std::string number_text(double value, const char *form);
 /* "a, b": registered names, or nodes. */
 std::string names_text(const Json &names);
-/* Of a waiting job: "2026-11-21T14:03:07 at the latest, when job 3 ends"; "-": not known. */
+/* For a waiting job: "2026-11-21T14:03:07 at the latest, when job 3 ends"; "-": unknown. */
 std::string expected_start_text(const Json &job);
 
 }  // namespace elastic

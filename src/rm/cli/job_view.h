@@ -14,38 +14,37 @@ namespace elastic {
 /* Whether any of them is in a partition. */
 bool has_partitions(const std::vector<Json> &jobs);
 
-/* The columns of `elastic queue`, as squeue's users know them. */
+/* The columns of `elastic queue`, similar to squeue. */
 Table queue_table(bool with_partition = false);
 std::vector<std::string> queue_row(const Json &job, int64_t now_ms, bool with_partition = false);
 
-/* The columns of `elastic history`: what has ended. */
+/* The columns of `elastic history`: ended jobs. */
 Table history_table(bool with_partition = false);
 std::vector<std::string> history_row(const Json &job, bool with_partition = false);
 
-/* "Name=value" lines about one job, as scontrol shows it. */
+/* "Name=value" lines about one job, as in scontrol. */
 std::vector<std::string> job_description(const Json &job, int64_t now_ms);
 
 /* The cause of its size, and what limits it; or the cause of its wait; "-" if unknown. */
 std::string why_text(const Json &job);
-/* Empty, or what its user can do for processes of MPI_Comm_spawn that have no cores. */
+/* Empty, or advice to its user about processes of MPI_Comm_spawn that have no cores. */
 std::string spawned_advice(const Json &job);
-/* Of its estimated speed-up: a heading, and a line for each size, with what was measured there; no
- * line if nothing is known. */
+/* Its estimated speed-up: a heading, and a line for each size with the measured value; no line
+ * if nothing is known. */
 std::vector<std::string> speedup_lines(const Json &job);
 
 /* "2026-11-21T14:03:07.123  job 3  committed  epoch 2: 2 -> 4 processes on n0:2,n1:2, stood
  * still 3 ms". */
 std::string record_line(const Json &record);
 
-/* "n0:4,n1:2"; "-" of none. */
+/* "n0:4,n1:2"; "-" if empty. */
 std::string node_list(const Json &nodes);
 /* "2:8", "4". */
 std::string size_range(const Json &job);
 /* Two letters. */
 std::string state_code(const Json &job);
 bool has_ended(const Json &job);
-/* How long it has run: until now, or its end, without the time for which it was suspended; negative
- * before the start. */
+/* Its run time until now, or its end, without suspended time; negative before the start. */
 int64_t run_time_ms(const Json &job, int64_t now_ms);
 
 }  // namespace elastic

@@ -1,6 +1,6 @@
 /*
- * Fields that a list can show and sort by, with the letters and names that Slurm's commands give
- * them.  Pure: JSON as in doc/admin/elasticd-api.md in, text out.
+ * Fields that a list can show and sort by, with their letters and names in Slurm's commands.  Pure:
+ * JSON as in doc/admin/elasticd-api.md in, text out.
  */
 
 #ifndef ELASTIC_CLI_LIST_FIELDS_H_INCLUDED
@@ -20,7 +20,7 @@ struct FieldValue {
 };
 
 struct Field {
-    const char *names;          /* "jobid,id": the first is shown in messages; lower case */
+    const char *names;          /* "jobid,id": messages show the first one; lower case */
     char letter;                /* of Slurm's --format; 0: none */
     const char *title;
     Table::Align align;
@@ -32,7 +32,7 @@ class FieldTable {
   public:
     constexpr FieldTable(std::span<const Field> fields) : fields_(fields) {}
 
-    /* The case of letters does not matter; nullptr: there is none. */
+    /* Ignores the case of letters; nullptr: no such field. */
     const Field *find(const std::string &name) const;
     const Field *find(char letter) const;
     /* "jobid, name, ..." and "%i, %j, ...": for messages. */
@@ -43,7 +43,7 @@ class FieldTable {
     std::span<const Field> fields_;
 };
 
-/* By number if both are one, else by text: below, equal to or above 0. */
+/* Compares as numbers if both are numbers, else as text: below, equal to or above 0. */
 int compare(const FieldValue &x, const FieldValue &y);
 
 }  // namespace elastic

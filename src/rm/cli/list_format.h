@@ -1,5 +1,5 @@
 /*
- * How a list of jobs or nodes is printed: the --format of squeue and sinfo, squeue's --Format and
+ * The format of a list of jobs or nodes: the --format of squeue and sinfo, squeue's --Format and
  * sacct's --format, fields between bars for programs, and squeue's --sort.  Pure.
  */
 
@@ -11,11 +11,11 @@
 
 namespace elastic {
 
-/* One field of a line, and what stands before it. */
+/* One field of a line, and the text before it. */
 struct FormatPart {
     std::string before;
     const Field *field;
-    size_t width = 0;           /* 0: as wide as its text */
+    size_t width = 0;           /* 0: the width of its text */
     bool right = false;
 };
 
@@ -24,7 +24,7 @@ class ListFormat {
     /* "%.18i %.9j %T": squeue's --format; the text between the fields is printed as it is. */
     static Result<ListFormat> of_letters(const FieldTable &fields, const std::string &text);
     /* "jobid:8,name:.20,state" (squeue's --Format) or "JobID,JobName%20" (sacct's --format):
-     * columns as wide as their widest cell where no width is given. */
+     * columns without a given width are as wide as their widest cell. */
     static Result<ListFormat> of_names(const FieldTable &fields, const std::string &text);
     /* Letters if there is a "%" before a letter, else names. */
     static Result<ListFormat> of(const FieldTable &fields, const std::string &text);
@@ -38,7 +38,7 @@ class ListFormat {
   private:
     std::vector<FormatPart> parts_;
     std::string end_;           /* after the last field */
-    bool is_table_ = false;     /* of names */
+    bool is_table_ = false;     /* made of names */
 };
 
 /* "t,-p,S", "state,-priority": letters and names of fields, '-' for falling.  Stable. */

@@ -23,7 +23,7 @@ struct ListOptions {
 
 void add_list_options(CLI::App &command, ListOptions &options);
 
-/* In columns, or with bars. */
+/* Prints columns, or fields between bars. */
 void print_list(const ListOptions &options, const ListFormat &format,
                 const std::vector<Json> &items, int64_t now_ms);
 

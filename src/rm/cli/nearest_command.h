@@ -11,10 +11,10 @@
 
 namespace elastic {
 
-/* How many letters must be put in, left out, replaced or exchanged with the next. */
+/* Number of letters to insert, omit, replace or exchange with the next one. */
 int edit_distance(const std::string &x, const std::string &y);
 
-/* One of `commands`, perhaps with an option after it; empty: none is near. */
+/* One of `commands`, perhaps followed by an option; empty: none is similar. */
 std::string nearest_command(const std::string &word, const std::vector<std::string> &commands);
 
 }  // namespace elastic

@@ -1,10 +1,9 @@
 /*
- * `elastic run` and `elastic submit` inside a plain allocation of Slurm, PBS or LSF: the elasticd
- * that manages just its nodes (elasticd --nested) is found, or started in the background and waited
- * for.  It ends by itself when it has had no job for a while.
+ * `elastic run` and `elastic submit` inside a plain allocation of Slurm, PBS or LSF: finds the
+ * elasticd that manages only its nodes (elasticd --nested), or starts it in the background and
+ * waits for it.  That elasticd ends by itself when it has had no job for some time.
  *
- * It does nothing outside of an allocation, or if ELASTICD_SOCKET or ELASTICD_URL names an
- * elasticd.
+ * Does nothing outside of an allocation, or if ELASTICD_SOCKET or ELASTICD_URL names an elasticd.
  */
 
 #ifndef ELASTIC_CLI_NESTED_START_H_INCLUDED
@@ -14,11 +13,11 @@
 
 namespace elastic {
 
-/* The socket of this allocation's elasticd, whether it runs or not; empty: in no allocation. */
+/* The socket of this allocation's elasticd, whether it runs or not; empty: not in an allocation. */
 std::string allocation_socket();
 
-/* 0, or an exit code after an error message.  Prints one line on standard error that it has
- * started one, unless `quiet`. */
+/* 0, or an exit code after an error message.  If it starts one, it prints a line on standard
+ * error, unless `quiet`. */
 int start_in_allocation(bool quiet);
 
 }  // namespace elastic

@@ -12,8 +12,8 @@
 
 namespace elastic {
 
-/* Each name once, in the order in which the names come; an error names `what` (an option, or
- * NODE).  No list: no names. */
+/* Each name once, in the given order; an error names `what` (an option, or NODE).  Empty list:
+ * no names. */
 Result<std::vector<std::string>> node_names(const std::string &what,
                                             const std::vector<std::string> &lists);
 

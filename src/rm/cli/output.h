@@ -15,23 +15,23 @@ namespace elastic {
 
 using Json = nlohmann::ordered_json;
 
-/* One definition for every command; `elastic run` alone returns its job's code instead. */
+/* One definition for every command; only `elastic run` returns its job's code instead. */
 enum ExitCode { DONE = 0, REFUSED = 1, USAGE = 2, NOT_FOUND = 3, UNREACHABLE = 4 };
 
 /* Prints "elastic: MESSAGE" to standard error and returns the code. */
 int complain(ExitCode code, const std::string &message);
-/* Flushed: somebody may read it through a pipe. */
+/* Flushed: the reader may be a pipe. */
 void print_line(const std::string &line);
 
 /* A member as text: strings bare, everything else as JSON; "null" if it is missing. */
 std::string text_of(const Json &object, const char *name);
-/* A member, or what is given if it is missing, null or of another type.  Never throws: answers come
- * from a program that may be newer than this one. */
+/* A member, or the default if it is missing, null or of another type.  Never throws: answers
+ * come from a program that may be newer than this one. */
 std::string string_or(const Json &object, const char *name, const std::string &otherwise);
 double number_or(const Json &object, const char *name, double otherwise);
 int64_t integer_or(const Json &object, const char *name, int64_t otherwise);
 bool bool_or(const Json &object, const char *name, bool otherwise);
-/* A member that is a list or object; an empty one of that kind if it is not there. */
+/* A member that is a list or object; an empty one of that kind if it does not exist. */
 const Json &list_of(const Json &object, const char *name);
 const Json &object_of(const Json &object, const char *name);
 
@@ -40,7 +40,7 @@ const Json &object_of(const Json &object, const char *name);
 enum class Parsable { NO, BARS, BARS_BETWEEN };
 std::string parsable_line(const std::vector<std::string> &cells, Parsable parsable);
 
-/* Columns as wide as their widest cell, the last one open. */
+/* Columns as wide as their widest cell, the last one unlimited. */
 class Table {
   public:
     enum Align { LEFT, RIGHT };
@@ -61,14 +61,14 @@ class Table {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/* Text that came from somewhere else, fit for a terminal: control characters become '?'. */
+/* Text of other origin, made safe for a terminal: control characters become '?'. */
 std::string printable(const std::string &text);
 /* Columns that `text` takes on a terminal, if it is UTF-8 of narrow characters. */
 size_t columns_of(const std::string &text);
-/* The part of such a text that fits into so many columns. */
+/* The part of such a text that fits into this number of columns. */
 std::string first_columns(const std::string &text, size_t columns);
 
-/* Slurm's way: "0:07", "12:30", "3:00:00", "2-00:00:00"; negative: "-". */
+/* Slurm's format: "0:07", "12:30", "3:00:00", "2-00:00:00"; negative: "-". */
 std::string format_duration(int64_t milliseconds);
 /* "2026-11-21T14:03:07" in local time; 0 or less: "-". */
 std::string format_time(int64_t unix_ms);

@@ -44,17 +44,17 @@ enum class Stream : uint8_t { OUTPUT, ERROR };
 constexpr size_t STREAMS = 2;
 constexpr const char *STREAM_NAMES[STREAMS] = {"output", "error"};
 
-/* One byte for the kind, four for the length of what follows, the highest first. */
+/* One byte for the kind, four for the length of the data, the highest first. */
 struct AttachFrame {
     enum Kind : uint8_t { OUTPUT = 1, ERROR = 2, OUTPUT_MISSED = 3, ERROR_MISSED = 4, INPUT = 5 };
     static constexpr size_t HEAD = 5, DATA_MAX = 65536;
 
     Kind kind = OUTPUT;
-    std::string data;           /* of *_MISSED: how many bytes, in decimal */
+    std::string data;           /* for *_MISSED: number of bytes, in decimal */
 
     std::string bytes() const;
-    /* Takes the first one from `received`; nothing: it is not there in full.  False in `good`:
-     * this is no frame. */
+    /* Takes the first frame from `received`; nullopt: it is not complete.  `good` false: not a
+     * frame. */
     static std::optional<AttachFrame> take(std::string &received, bool &good);
 };
 
@@ -66,7 +66,7 @@ class Tail {
     void add(std::string_view bytes);
     uint64_t begin() const { return begin_; }
     uint64_t end() const { return begin_ + bytes_.size(); }
-    /* From there, not before begin(); at most so many bytes. */
+    /* Data from that offset, not before begin(); at most this number of bytes. */
     std::string_view from(uint64_t offset, size_t bytes_max) const;
     /* The start of the last `lines` lines, as far as they are stored. */
     uint64_t start_of_last(int64_t lines) const;
@@ -93,12 +93,12 @@ class OutputReaders {
 
     void wait_for(std::vector<pollfd> &waits) const;
     void pump(const std::vector<pollfd> &found);
-    /* Every reader has got all there is. */
+    /* All readers have received all data. */
     bool are_served() const;
 
-    /* Somebody has been given the job's input. */
+    /* A reader has been granted the job's input. */
     bool have_input() const { return input_ != nullptr; }
-    /* Input from the reader; then there is no more until the next pump(). */
+    /* Input from the reader; the next one follows after the next pump(). */
     struct Input {
         std::string bytes;
         bool ended = false;
@@ -128,7 +128,7 @@ class OutputReaders {
     Descriptor socket_;
     std::array<Tail, STREAMS> tails_;
     std::list<Reader> readers_;
-    const Reader *input_ = nullptr;     /* who gives the input */
+    const Reader *input_ = nullptr;     /* the reader that sends the input */
     Input taken_;
     std::string no_input_;
 };

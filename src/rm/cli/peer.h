@@ -1,7 +1,7 @@
 /*
- * The user on the other side of a Unix socket.  `elastic` sends its data (environment, script,
- * file names) to servers of this user and of root alone: a socket in a shared directory may belong
- * to another user.
+ * The user on the other side of a Unix socket.  `elastic` sends its data (environment, script, file
+ * names) only to servers of this user and of root: a socket in a shared directory may belong to
+ * another user.
  */
 
 #ifndef ELASTIC_RM_CLI_PEER_H_INCLUDED
@@ -11,9 +11,10 @@
 
 namespace elastic {
 
-/* Of a connected socket: empty, or who it is that may not get anything; `or_root`: root may. */
+/* For a connected socket: empty, or the user that must not receive data; `or_root`: root is
+ * accepted. */
 std::string foreign_peer(int socket, bool or_root);
-/* The same of a program that must be this user's. */
+/* The same for a program that must run as this user. */
 std::string other_than(int socket, unsigned uid);
 
 }  // namespace elastic

@@ -16,11 +16,11 @@ namespace elastic {
 
 struct SlurmOptions {
     std::vector<std::string> words;     /* of `elastic submit` */
-    std::vector<std::string> notes;     /* what is not honoured, and why; for people */
+    std::vector<std::string> notes;     /* ignored options, and why; for people */
     bool any = false;                   /* the script has such lines */
 };
 
-/* Of the head of a script.  An error names the line. */
+/* From the head of a script.  An error names the line. */
 Result<SlurmOptions> slurm_options(const std::string &script);
 
 }  // namespace elastic

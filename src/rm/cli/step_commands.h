@@ -1,5 +1,5 @@
 /*
- * The commands that connect to a running step itself (its mpiexec), over the step protocol
+ * The commands that connect directly to a running step (its mpiexec), over the step protocol
  * (doc/developer/step-protocol.md); only job_psets needs elasticd.  Each prints its answer and
  * returns an exit code.
  */
@@ -20,7 +20,8 @@ namespace elastic {
 struct ResizeOptions {
     int size = 0;
     std::string leave, hosts;   /* as on the command line: "0,2-3", "a,b" */
-    std::optional<int> program; /* of several launched together, for the joining processes */
+    /* for joining processes, if several programs were launched together */
+    std::optional<int> program;
     std::string reason;
     bool wait = false;
 };
@@ -32,10 +33,10 @@ int step_ps(bool json, const ListOptions &list);
 int step_resize(const std::string &step, const Json &request, bool json);
 int step_cancel(const std::string &step, bool json);
 int step_psets(const std::string &step, bool json);
-/* Of the job's step, whose socket elasticd names; it must be reached from here. */
+/* For the job's step, whose socket elasticd reports; it must be accessible from here. */
 int job_psets(Elasticd &elasticd, const std::string &job, bool json);
 int step_loops(const std::string &step, bool json);
-/* loops_command.cpp: the answer for a person, of "step 17" or "job 3". */
+/* loops_command.cpp: the answer for a person, about "step 17" or "job 3". */
 void print_performance(const std::string &subject, const Json &answer);
 int step_events(const std::string &step, uint64_t since, bool follow, bool json);
 

@@ -45,7 +45,7 @@ class StepConnection {
     /* Sends one request and returns the answer to it; events in between are dropped. */
     Result<Json> query(const Json &request);
 
-    /* The next object; no timeout given: waits for ever. */
+    /* The next object; without a timeout it waits for ever. */
     ReadStatus read(Json &object, std::optional<std::chrono::milliseconds> timeout);
 
   private:
@@ -55,7 +55,7 @@ class StepConnection {
 
     Descriptor socket_;
     std::string received_;
-    size_t searched_ = 0;       /* this much of received_ holds no newline */
+    size_t searched_ = 0;       /* this part of received_ contains no newline */
 };
 
 struct StepSocket {

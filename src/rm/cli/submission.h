@@ -10,11 +10,11 @@
 
 namespace elastic {
 
-/* With the names of links as the shell has them; empty: it is unknown. */
+/* With symbolic links as in the shell; empty: unknown. */
 std::string working_directory();
 
-/* DONE and the job; else complains and returns the exit code.  Ends early, with a complaint, once
- * `interrupted` is true and there is no answer. */
+/* DONE and the job; else prints an error and returns the exit code.  Ends early, with an error,
+ * if `interrupted` returns true and there is no answer. */
 int submit_job(Elasticd &elasticd, Json request, Json &job,
                std::function<bool()> interrupted = nullptr);
 

@@ -17,7 +17,7 @@
 namespace elastic {
 
 struct Segment {
-    std::optional<int64_t> job; /* none: somebody else's */
+    std::optional<int64_t> job; /* none: a job of another user */
     std::string name;
     size_t node = 0;            /* index into Timeline::nodes */
     int64_t from_ms = 0, to_ms = 0;
@@ -31,8 +31,8 @@ struct TimelineNode {
 
 struct Timeline {
     std::vector<TimelineNode> nodes;
-    std::vector<Segment> segments;      /* by beginning */
-    int64_t from_ms = 0, to_ms = 0;     /* what the segments span */
+    std::vector<Segment> segments;      /* by start time */
+    int64_t from_ms = 0, to_ms = 0;     /* range of the segments */
     bool is_complete = true;
 
     int cores() const;
@@ -43,8 +43,8 @@ struct Timeline {
 /* `jobs`: only these (empty: all).  Invalid parts are omitted. */
 Timeline read_timeline(const Json &timeline, const std::set<int64_t> &jobs);
 
-/* One line for each core, or for each node if there are many; then the utilisation, and who is
- * who. */
+/* One line for each core, or for each node if there are many; then the utilisation, and a legend
+ * of the jobs. */
 std::vector<std::string> draw_text(const Timeline &timeline, size_t columns);
 
 }  // namespace elastic

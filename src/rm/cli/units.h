@@ -34,17 +34,17 @@ constexpr int GPUS_OF_NODE_MAX = 64;
 /* "gpu:2", "gpu" (one): the GPUs of each node. */
 Result<int> parse_gres(const std::string &text);
 
-/* When a job may begin, in seconds since 1970: "now+TIME" (a time limit as above), "HH:MM[:SS]"
- * (the next time that it is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
+/* The begin time of a job, in seconds since 1970: "now+TIME" (a time limit as above),
+ * "HH:MM[:SS]" (the next occurrence of that time), "YYYY-MM-DD[THH:MM[:SS]]"; in local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);
 
-/* A time of the past as sacct's -S and -E have it, in seconds since 1970:
+/* A time of the past in the forms of sacct's -S and -E, in seconds since 1970:
  * "YYYY-MM-DD[THH:MM[:SS]]", "HH:MM[:SS]" (of today), "now", "now-2hours", "now-7days", "today",
- * "midnight", "noon", "yesterday"; of the local time. */
+ * "midnight", "noon", "yesterday"; in local time. */
 Result<int64_t> parse_past(std::string_view text, int64_t now);
 
-/* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and how long before the time limit (Slurm's: a
- * number alone is seconds; default 60). */
+/* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and its time before the time limit (Slurm's format:
+ * a number alone is seconds; default 60). */
 struct LimitSignal {
     std::string name;
     int64_t seconds = 60;
@@ -52,12 +52,12 @@ struct LimitSignal {
 Result<LimitSignal> parse_limit_signal(std::string_view text);
 
 /* "3", "3,5" or "3:5" (Slurm's): numbers of jobs and arrays, and tasks of arrays, such as 3_7 or
- * 3_[1-5], of which each becomes one. */
+ * 3_[1-5], which becomes one entry per task. */
 Result<std::vector<std::string>> parse_jobs(std::string_view text);
 
-/* sbatch's --mail-type, "END,FAIL": "end", "fail", each once; nothing for "NONE" and "". */
+/* sbatch's --mail-type, "END,FAIL": "end", "fail", each once; empty for "NONE" and "". */
 Result<std::vector<std::string>> parse_mail_types(const std::string &text);
-/* The types of the list that are not known here, such as TIME_LIMIT_90; the list loses them. */
+/* The unsupported types of the list, such as TIME_LIMIT_90; they are removed from it. */
 std::vector<std::string> split_mail_types(std::string &text);
 
 /* sbatch's "afterok:3:4,after:5_2,singleton": all must be fulfilled. */

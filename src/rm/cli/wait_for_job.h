@@ -3,7 +3,7 @@
  * code.
  *
  * One loop over: the pipes, the signals (signalfd), and a long poll of elasticd for the job's end.
- * elasticd may be unavailable for a while (restarted): the job and this loop continue.
+ * elasticd may be unavailable for some time (restarted): the job and this loop continue.
  */
 
 #ifndef ELASTIC_CLI_WAIT_FOR_JOB_H_INCLUDED
@@ -16,8 +16,8 @@
 
 namespace elastic {
 
-/* From its construction on the signals that can be passed on are read from a descriptor instead
- * of acting; SIGPIPE is ignored. */
+/* From its construction on, signals that can be forwarded are read from a descriptor instead of
+ * having their effect; SIGPIPE is ignored. */
 class SignalDescriptor {
   public:
     SignalDescriptor();
@@ -25,9 +25,9 @@ class SignalDescriptor {
     SignalDescriptor(const SignalDescriptor &) = delete;
     SignalDescriptor &operator=(const SignalDescriptor &) = delete;
     int get() const { return fd_.get(); }
-    /* The next one that has come, or 0. */
+    /* The next signal that has arrived, or 0. */
     int next();
-    /* One that would cancel a waiting job has come, and next() has not given it yet. */
+    /* A signal that would cancel a waiting job has arrived, and next() has not returned it yet. */
     static bool has_end();
 
   private:
@@ -35,7 +35,8 @@ class SignalDescriptor {
     Descriptor fd_;
 };
 
-/* The request that is answered when the job has come so far ("started", "ended"), or late. */
+/* The request that is answered when the job reaches this state ("started", "ended"), or after
+ * the wait. */
 std::string path_of_wait(const std::string &id, const std::string &until,
                          int wait_ms = Elasticd::WAIT_MS);
 

@@ -1,6 +1,10 @@
 /*
  * The cores that are reserved for a job at a later time, and the cores that other jobs may use
  * beside them, now and then.  Pure.
+ *
+ * Other jobs can only use cores that are free now as well as then, so that most of the cores that
+ * are released until then need no check: a list holds the contested nodes, and no order of free
+ * cores exists for the later time.
  */
 
 #ifndef ELASTIC_RM_CORE_RESERVED_CORES_H_INCLUDED

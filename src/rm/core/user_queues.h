@@ -1,7 +1,8 @@
 /*
  * The waiting jobs of all users in one order, stored by user.  One number (State::delay_of) moves
- * all jobs of one user; to leave the order and to return costs as much as for one job.  A traversal
- * visits only the users of the jobs that it has reached.
+ * all jobs of one user; to leave the order and to return costs as much as for one job.
+ *
+ * A traversal visits only the users of the jobs that it has reached.
  */
 
 #ifndef ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED

@@ -1,7 +1,7 @@
 /*
- * The user of a request, the user's rights, and the user's rate.  Names come from the system's
- * user database (base/user_directory.h); tokens from a file that is read at start and at SIGHUP,
- * and belong to the user who had the name then.  One thread.
+ * The user of a request, the user's rights, and the user's rate.  Names come from the system's user
+ * database (base/user_directory.h); tokens from a file that is read at start and at SIGHUP.  A
+ * token belongs to the user who had the name at that time.  One thread.
  */
 
 #ifndef ELASTIC_RM_ACCESS_H_INCLUDED
@@ -23,11 +23,11 @@ struct Caller {
     bool administrator = false;
 };
 
-/* So many in a second of each user or address, twice as many at once. */
+/* Limit per second for each user or address, and twice that number at once. */
 class RateLimit {
   public:
     explicit RateLimit(int64_t per_second) : per_second_(static_cast<double>(per_second)) {}
-    /* False: too many; `wait_ms` is the time until the next one fits. */
+    /* False: over the limit; `wait_ms` is the time until the next one is accepted. */
     bool take(const std::string &who, int64_t now_ms, int64_t &wait_ms);
 
   private:
@@ -48,7 +48,7 @@ class Access {
         std::string user;
         bool administrator = false;
         uint32_t uid = 0;
-        std::set<std::string> seen_from = {};   /* addresses from which it was right */
+        std::set<std::string> seen_from = {};   /* addresses that have sent it */
     };
     using Tokens = std::map<std::string, Token>;        /* by the token */
     /* May take long; any thread. */
@@ -56,12 +56,12 @@ class Access {
     void set_tokens(Tokens tokens) { tokens_ = std::move(tokens); }
 
     Caller of_user(uint32_t uid, const std::string &name) const;
-    /* Wrong tokens are logged.  After WRONG_AT_ONCE of them from an address, tokens that have
-     * not been right from there before are checked only every WRONG_PAUSE_MS. */
+    /* Wrong tokens are logged.  After WRONG_AT_ONCE of them from an address, tokens that were
+     * not correct from there before are checked only every WRONG_PAUSE_MS. */
     static constexpr int WRONG_AT_ONCE = 20;
     static constexpr int64_t WRONG_PAUSE_MS = 1000;
     struct TokenCheck {
-        std::optional<Caller> caller;   /* by the user's name of when the tokens were read */
+        std::optional<Caller> caller;   /* by the user's name when the tokens were read */
         int64_t wait_ms = 0;            /* not 0: it was not checked */
     };
     TokenCheck of_token(const std::string &authorization, const std::string &address,

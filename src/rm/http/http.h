@@ -53,11 +53,11 @@ struct HttpRequest {
     std::map<std::string, std::string> query;
     std::string body;
     std::string authorization, origin, host;
-    std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket, */
-    int32_t peer_pid = 0;               /* and its process, as far as it can be seen from here */
+    std::optional<uint32_t> peer_uid;   /* user on the other side of a Unix socket, */
+    int32_t peer_pid = 0;               /* and its process, if visible from here */
     std::string address;                /* over TCP: the class of addresses, for people */
     std::optional<uint32_t> user;       /* the user, set by `admit` */
-    bool too_large = false;             /* the body was longer and is not here */
+    bool too_large = false;             /* the body was too long and is not stored */
 };
 
 struct HttpResponse {
@@ -69,22 +69,22 @@ struct HttpResponse {
 
 struct HttpLimits {
     size_t connections = 512, connections_of_peer = 64;
-    /* of a request, from the connection or the last answer on; idle, too */
+    /* for a request, from the connection or the last answer on; also limits idle time */
     int64_t receive_max_ms = 120000;
-    int64_t send_max_ms = 600000;       /* of an answer */
+    int64_t send_max_ms = 600000;       /* for an answer */
 };
 
 class HttpServer;
-/* Of all servers together. */
+/* Data of all servers together. */
 struct HttpPeers;
 std::shared_ptr<HttpPeers> make_http_peers();
-/* The class of an address: of IPv6 the network, of IPv4 the address, also if it is written as an
- * IPv6 one; of this machine all addresses. */
+/* The class of an address: for IPv6 the network; for IPv4 the address, also if it is written as
+ * an IPv6 one; for this machine all addresses. */
 std::string address_class(const sockaddr *address);
 
 class Responder {
   public:
-    Responder() = default;      /* to nobody */
+    Responder() = default;      /* without a client */
     void operator()(HttpResponse response) const;
 
   private:
@@ -97,14 +97,14 @@ class Responder {
 class RequestHandler {
   public:
     virtual ~RequestHandler() = default;
-    /* The body has not been read. */
+    /* Called before the body is read. */
     virtual std::optional<HttpResponse> admit(HttpRequest &request) = 0;
     virtual void handle(const HttpRequest &request, Responder responder) = 0;
 };
 
 class HttpServer {
   public:
-    /* `handler` lives longer. */
+    /* `handler` must outlive the server. */
     static Result<std::unique_ptr<HttpServer>>
     start(Loop &loop, Descriptor listening, bool is_unix, const HttpLimits &limits,
           std::shared_ptr<HttpPeers> peers, RequestHandler &handler);

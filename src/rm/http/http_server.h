@@ -1,6 +1,6 @@
 /*
  * The parts of a server (http.h): its connections and exchanges, and the counts of all servers for
- * each user and class of addresses.  For the files of this folder.
+ * each user and class of addresses.  Used only by the files of this folder.
  */
 
 #ifndef ELASTIC_RM_HTTP_SERVER_H_INCLUDED
@@ -32,16 +32,16 @@ struct Responder::Exchange {
     HttpRequest request;
     std::optional<HttpResponse> response;
     size_t received = 0, reserved = 0;
-    size_t answer_bytes = 0;            /* that count as not sent yet */
+    size_t answer_bytes = 0;            /* bytes that count as not sent yet */
     bool dispatched = false, suspended = false;
 };
 
 struct HttpConnection {
     HttpServer::Impl *server = nullptr;
     std::string peer;
-    std::string address;                /* over TCP: its class */
+    std::string address;                /* over TCP: its class of addresses */
     int fd = -1;
-    int64_t late_at_ms = 0;             /* then it is ended; 0: it waits for us */
+    int64_t late_at_ms = 0;             /* end of its time limit; 0: it waits for this server */
     bool is_unauthenticated = false, is_ended = false;
 };
 
@@ -61,7 +61,8 @@ struct HttpServer::Impl {
     std::set<std::shared_ptr<Exchange>> exchanges;
     std::shared_ptr<HttpPeers> peers;
     std::set<Connection *> connections;
-    std::deque<std::pair<Descriptor, int64_t>> refused;     /* until when it stays open */
+    /* with the time until which it stays open */
+    std::deque<std::pair<Descriptor, int64_t>> refused;
     Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
 
     Impl(Loop &loop_, RequestHandler &handler_, const HttpLimits &limits_, bool is_unix_,
@@ -103,8 +104,8 @@ struct HttpPeers {
     };
     std::map<std::string, Peer> peers;
     std::list<HttpConnection *> unauthenticated;      /* the oldest first */
-    size_t users = 0;                           /* connections of known ones */
-    std::list<Exchange *> answers;              /* that are not sent yet, the oldest first */
+    size_t users = 0;                           /* connections of known users */
+    std::list<Exchange *> answers;              /* not sent yet, the oldest first */
     size_t answer_bytes = 0;
 
     void join(HttpConnection &connection);
@@ -121,7 +122,7 @@ struct HttpPeers {
 /* The process at the other side of a Unix socket. */
 std::optional<ucred> credentials_of(int socket);
 std::optional<uint32_t> uid_of(int socket);
-/* The peer of a user; of a socket: its user or its class of addresses. */
+/* The peer of a user; for a socket: its user or its class of addresses. */
 std::string user_peer(uint32_t uid);
 std::string peer_of(int socket, const sockaddr_storage &address);
 HttpConnection *connection_of(MHD_Connection *connection);

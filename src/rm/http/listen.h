@@ -1,4 +1,4 @@
-/* Sockets that a server listens on: a Unix socket in a folder of its own, and TCP. */
+/* Listening sockets of a server: a Unix socket in its own folder, and TCP. */
 
 #ifndef ELASTIC_RM_HTTP_LISTEN_H_INCLUDED
 #define ELASTIC_RM_HTTP_LISTEN_H_INCLUDED
@@ -10,8 +10,8 @@
 
 namespace elastic::rm {
 
-/* The folder of the Unix socket is made; a socket without a listener is
- * replaced, one of a running daemon is an error. */
+/* Makes the folder of the Unix socket.  A socket without a listener is replaced, one of a
+ * running daemon is an error. */
 Result<Descriptor> listen_unix(const std::string &path, unsigned mode);
 Result<Descriptor> listen_tcp(const std::string &address_and_port);
 

@@ -10,7 +10,7 @@ namespace elastic::rm {
 
 struct MetricInfo {
     const char *name;
-    const char *type;           /* Prometheus' */
+    const char *type;           /* type of Prometheus */
     const char *label;          /* null: one value */
     const char *help;
 };

@@ -33,7 +33,7 @@ class Metrics {
         turn_longest_s_ = std::max(turn_longest_s_, seconds);
     }
 
-    struct Now {                /* beside what is counted here */
+    struct Now {                /* in addition to the counters */
         int64_t started_ms = 0;
         size_t connections = 0;
         bool storage_works = true;

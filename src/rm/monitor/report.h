@@ -51,7 +51,7 @@ class EndedJobs {
     Facts facts() const;
 
   private:
-    static constexpr size_t CHUNK = 1024, CHUNKS_MAX = 2000;        /* the oldest go first */
+    static constexpr size_t CHUNK = 1024, CHUNKS_MAX = 2000; /* the oldest ones are removed first */
     struct Chunk {
         std::shared_ptr<const std::vector<JobFacts>> facts;
         int64_t last_end_ms;
@@ -59,18 +59,18 @@ class EndedJobs {
     void keep(JobFacts facts);
 
     std::deque<Chunk> chunks_;
-    std::vector<JobFacts> newest_;      /* not a chunk yet */
-    int64_t from_ms_ = 0;               /* jobs that ended before are removed */
-    std::unordered_set<JobId> new_;     /* while it is not complete */
+    std::vector<JobFacts> newest_;      /* less than a chunk */
+    int64_t from_ms_ = 0;               /* jobs that ended before this time are removed */
+    std::unordered_set<JobId> new_;     /* used until it is complete */
     bool is_complete_ = false;
 };
 
-/* Adds up jobs, one after the other. */
+/* Adds up the values of jobs. */
 class Report {
   public:
     explicit Report(int64_t now_ms) : now_ms_(now_ms) {}
     void add(const JobFacts &job);
-    /* `cores`: of the machine.  Shape: doc/admin/elasticd-api.md. */
+    /* `cores`: of the machine.  Format: doc/admin/elasticd-api.md. */
     Json json(int64_t cores) const;
 
   private:
@@ -81,7 +81,7 @@ class Report {
     std::array<int64_t, std::size(NamesOf<JobState>::names)> states_ = {};
 };
 
-/* The same of each user's jobs: a list of {"user", ...}, who has used most first. */
+/* The same for each user's jobs: a list of {"user", ...}, the users with the most use first. */
 class UserReports {
   public:
     explicit UserReports(int64_t now_ms) : now_ms_(now_ms) {}

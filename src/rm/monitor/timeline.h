@@ -1,6 +1,6 @@
 /*
- * The cores of each job over time: made of the records, for the Gantt chart and for the use of
- * jobs. Bounded: the newest SEGMENTS_MAX that have ended.  One thread.
+ * The cores of each job over time: computed from the records, for the Gantt chart and for the use
+ * of jobs.  Bounded: the newest SEGMENTS_MAX segments that have ended.  One thread.
  */
 
 #ifndef ELASTIC_RM_TIMELINE_H_INCLUDED
@@ -20,16 +20,16 @@
 namespace elastic::rm {
 
 struct Segment {
-    /* 1, 2, 3, ... in the order in which they begin; while this process lives */
+    /* 1, 2, 3, ... in the order of their start times; valid only in this process */
     uint64_t number = 0;
     JobId job = 0;
     NodeName node;
     int cores = 0;
-    int64_t from_ms = 0, to_ms = NEVER; /* NEVER: still so */
-    std::optional<uint32_t> uid = {};   /* the job's, as far as its submission was seen */
+    int64_t from_ms = 0, to_ms = NEVER; /* NEVER: still in use */
+    std::optional<uint32_t> uid = {};   /* user of the job, if its submission was recorded */
 };
 
-/* By NodeName::number: some value for some nodes. */
+/* A value for each of some nodes, by NodeName::number. */
 class NodeTable {
   public:
     static constexpr uint32_t NONE = UINT32_MAX;
@@ -56,29 +56,28 @@ class Timeline {
     void add(const Record &record);
     struct Query {
         int64_t from_ms = 0, to_ms = INT64_MAX;
-        const NodeTable *nodes = nullptr;       /* only of these; null: of all */
-        uint64_t before = UINT64_MAX;           /* only those with smaller numbers */
+        const NodeTable *nodes = nullptr;       /* only these nodes; null: all */
+        uint64_t before = UINT64_MAX;           /* only segments with smaller numbers */
         size_t limit = SEGMENTS_MAX;
     };
     struct Found {
-        std::vector<Segment> segments;          /* by their numbers */
+        std::vector<Segment> segments;          /* in the order of their numbers */
         bool older = false;                     /* there are more, with smaller numbers */
         bool discarded = false;                 /* there were more, which are no longer stored */
     };
-    /* The newest ones that touch the time. */
+    /* The newest ones that overlap the time. */
     Found between(const Query &query) const;
 
-    /* For each of so many groups of nodes: the cores that were held, on average over each of
-     * `columns` equal parts of the time.  `group_of`: the group of a node; nodes that are not in it
-     * do not count. */
+    /* For each group of nodes: the average of the used cores in each of `columns` equal parts of
+     * the time.  `group_of`: the group of a node; nodes without a group do not count. */
     std::vector<std::vector<double>> use(int64_t from_ms, int64_t to_ms, size_t columns,
                                          const NodeTable &group_of, size_t groups) const;
-    /* Of the oldest one; NEVER: there is none. */
+    /* Time of the oldest one; NEVER: there is none. */
     int64_t first_ms() const;
 
     /* Core-milliseconds of a job that has not ended, until now. */
     int64_t core_ms(JobId job, int64_t now_ms) const;
-    /* Of one that has ended, as far as its records were seen; once. */
+    /* The same for an ended job, from its recorded part; can be read once. */
     int64_t take_core_ms(JobId job);
 
   private:
@@ -95,8 +94,8 @@ class Timeline {
     void close(Held &held, Segment &segment, int64_t now_ms);
     template <class Visit> void each(Visit visit) const;
 
-    std::map<JobId, Held> jobs_;        /* that hold cores, or have done so and have not ended */
-    std::unordered_map<JobId, Submitted> submitted_;    /* those that have held none yet */
+    std::map<JobId, Held> jobs_; /* jobs that hold cores, or have held some and have not ended */
+    std::unordered_map<JobId, Submitted> submitted_;    /* jobs that have not held any cores yet */
     std::deque<Segment> ended_;
     std::unordered_map<JobId, int64_t> core_ms_of_ended_;
     int64_t dropped_until_ms_ = 0;

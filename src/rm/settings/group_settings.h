@@ -1,5 +1,4 @@
-/* Limits of a Unix group as the configuration has them: [[groups]] (core/group_limit.h).  Plain
- * data. */
+/* Limits of a Unix group in the configuration: [[groups]] (core/group_limit.h).  Plain data. */
 
 #ifndef ELASTIC_RM_SETTINGS_GROUP_SETTINGS_H_INCLUDED
 #define ELASTIC_RM_SETTINGS_GROUP_SETTINGS_H_INCLUDED

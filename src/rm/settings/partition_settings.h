@@ -1,4 +1,4 @@
-/* A partition as the configuration has it: [[partitions]] (core/partition.h).  Plain data. */
+/* A partition in the configuration: [[partitions]] (core/partition.h).  Plain data. */
 
 #ifndef ELASTIC_RM_SETTINGS_PARTITION_SETTINGS_H_INCLUDED
 #define ELASTIC_RM_SETTINGS_PARTITION_SETTINGS_H_INCLUDED
@@ -16,7 +16,7 @@ struct PartitionSettings {
     int64_t priority = 0;
     std::string state = "up";
     int64_t default_time_ms = 0, max_time_ms = 0, max_cores = 0;
-    std::vector<std::string> allow_users, allow_groups;         /* both empty: everybody */
+    std::vector<std::string> allow_users, allow_groups;         /* both empty: all users */
 };
 
 }  // namespace elastic::rm

@@ -1,5 +1,4 @@
-/* A reservation as the configuration has it: [[reservations]] (core/node_reservation.h).  Plain
- * data. */
+/* A reservation in the configuration: [[reservations]] (core/node_reservation.h).  Plain data. */
 
 #ifndef ELASTIC_RM_SETTINGS_RESERVATION_SETTINGS_H_INCLUDED
 #define ELASTIC_RM_SETTINGS_RESERVATION_SETTINGS_H_INCLUDED

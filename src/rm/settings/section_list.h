@@ -12,9 +12,9 @@ namespace elastic::rm {
 
 template <class Of> struct SectionList {
     const char *one;            /* "a partition": for people */
-    const char *page;           /* that documents its settings */
-    const char *example;        /* a name */
-    const char *about;          /* what it is for; a comment */
+    const char *page;           /* the page that documents its settings */
+    const char *example;        /* an example of a name */
+    const char *about;          /* its purpose; a comment */
     const std::vector<Setting<Of>> &table;
 
     const char *name() const { return table.front().section; }
@@ -40,7 +40,7 @@ std::string take_section(const SectionList<Of> &list, const toml::node &node,
     return section.name.empty() ? location(file, node.source()) + list.one + " needs a name" : "";
 }
 
-/* Empty, or what is wrong. */
+/* Empty, or the error. */
 template <class Of>
 std::string take_sections(const SectionList<Of> &list, const toml::node &node,
                           const std::string &file, std::vector<Of> &sections)
@@ -57,7 +57,7 @@ std::string take_sections(const SectionList<Of> &list, const toml::node &node,
     return "";
 }
 
-/* Without any, a comment shows how one is written. */
+/* An empty list is written as a comment with an example. */
 template <class Of>
 std::string format_sections(const SectionList<Of> &list, const std::vector<Of> &sections)
 {

@@ -1,6 +1,6 @@
 /*
- * One setting: its name, its bounds, its documentation, and the member that holds its value, of a
- * struct of settings (Settings, PartitionSettings, ...).  Values are read and written here.  Pure.
+ * One setting: its name, its bounds, its documentation, and the member with its value in a struct
+ * of settings (Settings, PartitionSettings, ...).  Values are read and written here.  Pure.
  */
 
 #ifndef ELASTIC_RM_SETTINGS_SETTING_H_INCLUDED
@@ -31,15 +31,15 @@ template <class Of> struct Setting {
     const char *help;
     int64_t lowest = 0, highest = 0;
     bool duration = false;
-    const char *choices = "";   /* "up, down": of a text; empty: any */
-    bool may_be_zero = false;   /* of a ratio */
+    const char *choices = "";   /* "up, down": for a text; empty: any text */
+    bool may_be_zero = false;   /* for a ratio */
 };
 
-/* All but the lists of sections. */
+/* All settings except the lists of sections. */
 const std::vector<Setting<Settings>> &setting_table();
 
-/* Of the lists of sections (section_list.h): empty, or what is wrong; nullopt: there is no list of
- * that name. */
+/* For lists of sections (section_list.h): empty, or the error; nullopt: there is no list of that
+ * name. */
 std::optional<std::string> take_list(const std::string &name, const toml::node &node,
                                      const std::string &file, Settings &settings);
 std::string format_lists(const Settings &settings);
@@ -123,7 +123,7 @@ std::string take_ratio(const Setting<Of> &setting, const toml::node &node, Ratio
     return "";
 }
 
-/* Empty, or what is wrong. */
+/* Empty, or the error. */
 template <class Of>
 std::string take(const Setting<Of> &setting, const toml::node &node, Of &settings)
 {

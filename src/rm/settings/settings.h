@@ -1,11 +1,11 @@
 /*
- * The configuration of elasticd: one TOML file, and a default for everything, so that none is
- * needed.
+ * The configuration of elasticd: one optional TOML file, and a default for everything.
  *
- * The table of settings in setting_table.cpp is the one definition of names, bounds, defaults and
- * documentation, and those of section_lists.cpp the ones of lists: reading, checking,
- * `elasticd --print-config` and the list in doc/admin/elasticd.md come from it. Settings are read
- * once, at start.  No state; any thread.
+ * The table of settings in setting_table.cpp is the only definition of names, bounds, defaults and
+ * documentation, and section_lists.cpp is the only definition of lists: reading, checking,
+ * `elasticd --print-config` and the list in doc/admin/elasticd.md are made from them.
+ *
+ * Settings are read once, at start.  No state; any thread.
  */
 
 #ifndef ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED
@@ -24,7 +24,7 @@
 
 namespace elastic::rm {
 
-/* Of two quantities, from 0 to 1; written as a decimal number such as 0.5. */
+/* Ratio of two quantities, from 0 to 1; written as a decimal number such as 0.5. */
 struct Ratio {
     int64_t ppm = 0;
 };
@@ -33,8 +33,8 @@ struct Settings {
     std::string cluster;
     std::string state_dir;
     std::string control_groups;
-    bool end_unknown_steps = false;     /* of the command line alone */
-    int64_t files_soft = 0;             /* descriptors that jobs may open; 0: as elasticd */
+    bool end_unknown_steps = false;     /* only on the command line */
+    int64_t files_soft = 0; /* descriptors that jobs may open; 0: the limit of elasticd */
     std::string log_level;
 
     std::string socket;
@@ -76,7 +76,7 @@ struct Settings {
 
     int64_t idle_exit_ms = 0;
 
-    /* Of --nested alone (nested.h), not of the configuration. */
+    /* Only for --nested (nested.h), not in the configuration. */
     std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
 
     std::vector<std::string> mail_command;      /* empty: no mail is sent */
@@ -97,7 +97,7 @@ struct Settings {
     std::vector<GroupSettings> groups;
     std::vector<ReservationSettings> reservations;
 
-    /* Path of a program, or folder, that is installed beside elastic-stepd. */
+    /* Path of a program or folder that is installed in the folder of elastic-stepd. */
     std::string beside_stepd(const std::string &name) const;
     /* The part for the core, without these lists (daemon/partitions.h, group_limits.h,
      * reservations.h). */
@@ -109,7 +109,7 @@ Settings default_settings();
 /* `name` is for messages.  An error names the line or setting, and the valid form. */
 Result<Settings> parse_settings(std::string_view toml, const std::string &name);
 Result<Settings> read_settings(const std::string &path);
-/* Where a file is searched if none is given: empty if there is none. */
+/* The default path of the file; empty if there is none. */
 std::string default_settings_path();
 /* A complete file with comments. */
 std::string print_settings(const Settings &settings);

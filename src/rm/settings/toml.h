@@ -1,4 +1,4 @@
-/* The library that reads TOML, as the files of this folder use it. */
+/* The library for TOML, with the settings of this folder. */
 
 #ifndef ELASTIC_RM_SETTINGS_TOML_H_INCLUDED
 #define ELASTIC_RM_SETTINGS_TOML_H_INCLUDED
@@ -6,8 +6,8 @@
 #include <string>
 
 #define TOML_EXCEPTIONS 0
-/* Keys such as "[^" run into an assertion of the library, which has a good error message after
- * it. */
+/* Keys such as "[^" cause an assertion of the library, which otherwise reports a good error
+ * message. */
 #define TOML_ASSERT(expression) static_assert(true)
 #include <toml++/toml.h>
 

@@ -1,8 +1,9 @@
 /*
  * A large machine under full load, around one core: the queue is always full, each start is
  * reported, each change of size is performed, a new job follows each job that ends.  Nothing fails
- * and nothing is checked, so that the measured time is that of the core alone (`make bench`). All
- * follows from the load and its seed.
+ * and nothing is checked, so that the measured time is that of the core alone (`make bench`).
+ *
+ * All results depend only on the load and its seed.
  */
 
 #ifndef ELASTIC_RM_SIM_BUSY_MACHINE_H_INCLUDED
@@ -18,19 +19,19 @@ namespace elastic::rm {
 struct Load {
     PolicyKind policy = PolicyKind::EASY;
     int nodes = 10000, cores = 4;
-    bool slurm = false;         /* whole nodes, which a back end gives and takes */
-    int running = 1000;         /* about so many jobs fill the machine */
+    bool slurm = false;         /* whole nodes, which a back end acquires and releases */
+    int running = 1000;         /* approximate number of jobs that fill the machine */
     int waiting = 100000;
     uint64_t seed = 1;
     bool digest = false;        /* sum up all actions: for comparing decisions, not for measuring */
 };
 
-/* Of single events, in microseconds of processor time. */
+/* Cost of single events, in microseconds of processor time. */
 struct Cost {
     int64_t events = 0;
     double mean_us = 0, p99_us = 0, max_us = 0;
-    std::string slowest;        /* kind of event */
-    int running = 0;            /* jobs, at the end */
+    std::string slowest;        /* its kind of event */
+    int running = 0;            /* number of jobs at the end */
     int64_t decisions = 0;      /* starts and changes of size */
 };
 
@@ -38,10 +39,11 @@ class BusyMachine {
   public:
     explicit BusyMachine(const Load &load);
 
-    /* `events`, or as many as fit into the time. */
+    /* Handles `events`, or as many as fit into the time. */
     Cost measure(int64_t events, double seconds_max);
     const Core &core() const { return core_; }
-    /* Of all actions so far, in their order (FNV-1a of their JSON); only with Load::digest. */
+    /* Digest of all actions so far, in their order (FNV-1a of their JSON); only with
+     * Load::digest. */
     uint64_t digest() const { return digest_; }
 
   private:
@@ -74,7 +76,7 @@ class BusyMachine {
     void perform(const Answer &) {}
     void perform(const Record &) {}
     void perform(const QueryStep &) {}
-    void perform(const RefuseSizeRequest &) {} /* there are no size requests here */
+    void perform(const RefuseSizeRequest &) {} /* size requests do not occur here */
     void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
     void perform(const SuspendStep &) {}

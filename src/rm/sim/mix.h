@@ -1,4 +1,4 @@
-/* A mix of jobs and the programs that they run, and how it would run under a policy. */
+/* A mix of jobs and their programs, and its simulated run under a policy. */
 
 #ifndef ELASTIC_RM_SIM_MIX_H_INCLUDED
 #define ELASTIC_RM_SIM_MIX_H_INCLUDED
@@ -9,8 +9,8 @@
 
 namespace elastic::rm {
 
-/* One job of a mix, and the program that it runs: `work_ms` is its time on one process, of which
- * the part `serial` does not become shorter with more; it probes for adaptations every
+/* One job of a mix, and its program: `work_ms` is its time on one process; the part `serial` of
+ * it does not become shorter with more processes.  The program probes for adaptations every
  * `probe_ms`, and stands still `standstill_ms` for each. */
 struct MixJob {
     int64_t submit_ms = 0;
@@ -22,7 +22,7 @@ struct MixJob {
     ELASTIC_FIELDS(submit_ms, spec, work_ms, serial_permille, probe_ms, standstill_ms)
 };
 
-/* How the mix would run: as it is under `policy`, or with every job rigid at its preferred (else
+/* Simulates the mix under `policy`, unchanged or with every job rigid at its preferred (else
  * maximum) size. */
 RunMetrics simulate_mix(const std::vector<MixJob> &mix, int nodes, int cores, PolicyKind policy,
                         bool as_rigid);

@@ -30,45 +30,45 @@
 
 namespace elastic::rm {
 
-/* Probabilities; all 0: nothing goes wrong. */
+/* Probabilities; all 0: nothing fails. */
 struct Faults {
-    double dropped = 0;            /* an action or a report on its way */
+    double dropped = 0;            /* an action or a report is lost */
     double repeated = 0;
-    double crash = 0;           /* of the daemon, at an event */
+    double crash = 0;           /* the daemon crashes, at an event */
     double start_fails = 0;
-    double refuses = 0;         /* a step a change */
-    double change_fails = 0;    /* a joining process dies */
-    double dies = 0;            /* a program */
+    double refuses = 0;         /* a step refuses a change */
+    double change_fails = 0;    /* a joining process fails */
+    double dies = 0;            /* a program fails */
     double rigid = 0;           /* a malleable job's program is not adaptive */
-    double stubborn = 0;        /* a program that never probes for adaptations, or too late */
-    int node_failures = 0;      /* so many, over the time of submissions */
+    double stubborn = 0;        /* a program never probes for adaptations, or too late */
+    int node_failures = 0;      /* number of them, during the time of submissions */
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
-    /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
+    /* a step loses its nodes to their owner (with asynchronous_nodes) */
     double nodes_taken = 0;
-    int others = 0;             /* so often somebody else wants nodes */
-    double breaks = 0;          /* a step the step protocol, in a change */
-    int clock_jumps = 0;        /* of the wall clock, over the time of submissions */
-    int reservations = 0;       /* that an administrator makes, over that time */
+    int others = 0;             /* number of times that others request nodes */
+    double breaks = 0;          /* a step violates the step protocol, in a change */
+    int clock_jumps = 0;        /* of the wall clock, during the time of submissions */
+    int reservations = 0;       /* made by an administrator, during that time */
 };
 
 struct ClusterOptions {
     uint64_t seed = 1;
     Config config;
     int nodes = 4, cores = 4;
-    int gpus = 0;               /* of each node; for a while it has another number */
+    int gpus = 0;               /* of each node; temporarily it has another number */
     std::vector<MixJob> jobs;
     Faults faults;
     int64_t delay_max_ms = 0;   /* of every message */
-    bool check = true;          /* invariants after each event; keeps the log */
-    /* between two samples of an adaptive step, at most; 0: none are taken */
+    bool check = true;          /* check invariants after each event; keeps the log */
+    /* maximum time between two samples of an adaptive step; 0: no samples */
     int64_t sample_ms = 0;
-    /* between two size requests of an adaptive step, at most; 0: there are none */
+    /* maximum time between two size requests of an adaptive step; 0: none */
     int64_t request_ms = 0;
-    /* between two sizes that a program gives itself, at most; 0: none does */
+    /* maximum time between two sizes that a program sets itself; 0: none */
     int64_t modify_ms = 0;
-    /* between two changes of slot requests, at most; 0: there are none */
+    /* maximum time between two changes of slot requests; 0: none */
     int64_t slots_ms = 0;
-    bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
+    bool drop_redundant = false;        /* as the daemon does; else the core must tolerate them */
     bool trace = false;
 };
 
@@ -87,7 +87,8 @@ class SimulatedCluster {
         int crashes = 0, dropped = 0, node_failures = 0, died = 0, nodes_taken = 0, gave_way = 0,
             broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
-        int overdue = 0, late = 0;      /* changes that nobody counted on, and that were made */
+        /* overdue changes, and those of them that were made in the end */
+        int overdue = 0, late = 0;
         int slot_requests = 0, granted = 0, refused = 0, withdrawn = 0;
         int modified = 0, not_modified = 0;
         int slots_wished = 0, slots_granted = 0, slots_refused = 0, spawned = 0;
@@ -126,7 +127,7 @@ class SimulatedCluster {
     void perform(const SignalStep &action);
     void perform(const RefuseSizeRequest &action);
     void perform(const GrantSlots &action);
-    void perform(const LimitStep &) {}  /* steps here have no watch of their own */
+    void perform(const LimitStep &) {}  /* simulated steps do not watch their limits themselves */
     void perform(const SuspendStep &) {}        /* nor are they stopped */
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &action);
@@ -171,7 +172,7 @@ class SimulatedCluster {
 
     ClusterOptions options_;
     VirtualTime time_;
-    VirtualTime samples_, size_requests_, slots_;      /* chances of their own, not times */
+    VirtualTime samples_, size_requests_, slots_;      /* separate random numbers, not times */
     Trace trace_;
     uint64_t timer_ = 0, requests_ = 0;
     Core core_;
@@ -179,24 +180,24 @@ class SimulatedCluster {
     MetricsCollector metrics_;
     std::vector<Event> log_;
     struct StoredSnapshot {
-        Json head;              /* null: there is none */
+        Json head;              /* null: no snapshot */
         std::vector<Json> parts;
     };
-    StoredSnapshot snapshot_;   /* the last one that is complete */
-    StoredSnapshot taken_;      /* in parts, while the core goes on */
-    Json whole_;                /* what it must be like */
+    StoredSnapshot snapshot_;   /* the last complete one */
+    StoredSnapshot taken_;      /* in parts, while the core continues */
+    Json whole_;                /* its expected content */
     std::map<std::pair<JobId, uint32_t>, std::unique_ptr<Step>> steps_;
     std::map<std::string, MixJob> programs_;    /* by the Submit's request */
     std::map<JobId, MixJob> arrays_;            /* by the number of the array */
-    std::map<std::string, int> occupied_;       /* cores of living processes */
+    std::map<std::string, int> occupied_;       /* cores of running processes */
     std::set<std::tuple<JobId, uint32_t, uint64_t>> acquired_, released_;
     std::set<std::string> failed_nodes_;
     size_t to_submit_ = 0;
     int64_t people_until_ms_ = 0;
-    SteadyClock clock_;         /* the daemon's; virtual time is the truth */
+    SteadyClock clock_;         /* clock of the daemon; virtual time is the exact one */
     SteadyClock::Mark mark_;    /* stored with the last event */
     int64_t wall_offset_ms_ = 0;
-    std::map<JobId, int64_t> started_ms_;       /* in truth */
+    std::map<JobId, int64_t> started_ms_;       /* exact times */
     std::vector<std::string> broken_;
 };
 

@@ -22,7 +22,7 @@ class VirtualTime {
     int64_t now_ms() const { return now_ms_; }
     void after(int64_t ms, std::function<void()> action);
     bool empty() const { return queue_.empty(); }
-    /* Lets the next happening happen. */
+    /* Runs the next event. */
     void go_on();
 
     bool chance(double probability);

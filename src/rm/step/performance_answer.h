@@ -1,6 +1,6 @@
 /*
  * The answer of a step to the operation `performance` (doc/developer/step-protocol.md), read by
- * tables like all messages of a step (field_rules.h): bounded, with the types of the protocol. Its
+ * tables like all messages of a step (field_rules.h): bounded, with the types of the protocol.  Its
  * values may still be false.  Pure.
  */
 

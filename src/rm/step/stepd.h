@@ -6,8 +6,9 @@
  * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all
  * processes that the program leaves (child subreaper): exit.json is written only when no process of
  * the step is left, so that its cores are really free.  If elastic-stepd itself is killed, the
- * program gets SIGTERM (parent-death signal). Suspended, all processes of the step are stopped
- * (stepd_suspend.cpp).
+ * program gets SIGTERM (parent-death signal).
+ *
+ * A suspended step has all its processes stopped (stepd_suspend.cpp).
  *
  * It enforces without elasticd: the time limit, and SIGKILL some time after the signal that
  * elasticd has ordered.  It never blocks: children start the program, which opens files of the

@@ -1,6 +1,6 @@
 /*
- * Checksums of events and snapshots in the store (Fowler, Noll and Vo's, 32 bits): each of a row's
- * number and its body.
+ * Checksums of events and snapshots in the store (Fowler, Noll and Vo, 32 bits), over the number
+ * and the body of each row.
  */
 
 #ifndef ELASTIC_RM_STORE_CHECKSUM_H_INCLUDED
@@ -22,7 +22,7 @@ inline int64_t sum_of(uint64_t seq, std::string_view body)
     return sum;
 }
 
-/* Of one part of a snapshot. */
+/* For one part of a snapshot. */
 inline int64_t sum_of(uint64_t seq, uint64_t number, std::string_view body)
 {
     return sum_of(seq + (number << 40), body);

@@ -11,7 +11,7 @@
 
 namespace elastic::rm {
 
-/* Of one action about `event`, with the state after it; `last_job`: the newest job before it. */
+/* For one action about `event`, with the state after it; `last_job`: the newest job before it. */
 void derive(Batch &rows, const State &state, const Event &event, const Action &action,
             JobId last_job);
 

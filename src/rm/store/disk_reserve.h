@@ -15,13 +15,13 @@ namespace elastic::rm {
 
 class DiskReserve {
   public:
-    /* 0 bytes: there is none. */
+    /* `bytes` 0: no reserve. */
     DiskReserve(const std::string &folder, int64_t bytes);
 
-    /* Takes the space, if there is so much and as much again beside it.  True: it is there. */
+    /* Allocates the space, if twice as much is free.  True: the reserve exists. */
     bool fill();
     void release();
-    /* Also of a file system on which no space can be taken. */
+    /* True also for a file system on which space cannot be reserved. */
     bool is_filled() const { return is_filled_ || bytes_ == 0; }
 
   private:

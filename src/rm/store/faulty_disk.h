@@ -22,12 +22,12 @@ class FaultyDisk {
     FaultyDisk(const FaultyDisk &) = delete;
     FaultyDisk &operator=(const FaultyDisk &) = delete;
 
-    /* From the `number`-th operation of its kind on, 1 is the next; `times` 0: for ever. */
+    /* From the `number`-th operation of its kind on (1 is the next one); `times` 0: for ever. */
     void fail(Fault fault, int number, int times = 0);
     void heal() { fail(Fault::NONE, 0); }
-    /* Whether the chosen operation has come. */
+    /* Whether the chosen operation has occurred. */
     bool has_failed() const;
-    /* All files below the folder; nobody has them open. */
+    /* All files below the folder; no process may have them open. */
     static void power_cut(const std::string &folder);
 };
 

@@ -22,30 +22,30 @@
 
 namespace elastic::rm {
 
-/* Bytes of rows in one page of the history; then whoever reads goes on with the next one. */
+/* Bytes of rows in one page of the history; the reader continues with the next page. */
 constexpr size_t PAGE_BYTES_MAX = 1 << 20;
 
 struct EndedQuery {
     std::optional<uint32_t> uid;
     JobId after = 0, before = 0;        /* 0: no bound */
-    /* Waiting or running between these times. */
+    /* Jobs that waited or ran between these times. */
     int64_t from_ms = 0, to_ms = INT64_MAX;
     std::vector<JobId> ids;
     size_t limit = 1000;
     bool newest_first = false;
-    bool with_launch = true;    /* what they ran, too */
+    bool with_launch = true;    /* with their programs */
 };
 
-/* The owner of the records: an administrator's query has neither. */
+/* The permitted part of the records: for an administrator, both are unset. */
 struct RecordView {
-    std::optional<uint32_t> uid;    /* of this user's jobs, and of nodes */
-    bool of_something = false;      /* of any job or node */
+    std::optional<uint32_t> uid;    /* only jobs of this user, and nodes */
+    bool of_something = false;      /* only records with a job or node */
 };
 
 struct RecordPage {
     std::vector<Json> rows;
-    uint64_t next = 1;              /* the next page begins here */
-    uint64_t oldest = 1;            /* that is stored */
+    uint64_t next = 1;              /* start of the next page */
+    uint64_t oldest = 1;            /* oldest stored one */
 };
 
 struct EndedJob {
@@ -61,26 +61,26 @@ struct EndedPage {
 
 class History {
   public:
-    /* The store must be there. */
+    /* The store must exist. */
     static Result<History> open(const std::string &folder);
     ~History();
     History(History &&) noexcept;
     History &operator=(History &&) = delete;
 
-    /* Of all that follows. */
+    /* For all later calls. */
     void set_deadline(int64_t monotonic_ms) { limits_->deadline_ms = monotonic_ms; }
 
     /* Records up to the number `last`. */
     Result<RecordPage> records(const RecordQuery &query, const RecordView &view, uint64_t last);
     using Wanted = std::function<bool(const Job &)>;
-    /* `query.limit` jobs that are wanted. */
+    /* At most `query.limit` matching jobs. */
     Result<EndedPage> ended(const EndedQuery &query, const Wanted &wanted);
     Result<std::optional<LaunchRow>> launch(JobId job);
     /* nullopt: it has not ended, or is no longer stored. */
     Result<std::optional<uint32_t>> owner(JobId job);
 
   private:
-    struct Limits {                 /* SQLite has its address */
+    struct Limits {                 /* on the heap, because SQLite stores its address */
         int64_t deadline_ms = 0;
     };
     explicit History(sqlite3 *database);

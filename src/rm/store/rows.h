@@ -12,7 +12,7 @@
 
 namespace elastic::rm {
 
-/* As it is written: one line, wrong UTF-8 replaced. */
+/* In stored form: one line, invalid UTF-8 replaced. */
 inline std::string text_of(const Json &json)
 {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -21,7 +21,7 @@ inline std::string text_of(const Json &json)
 /* Further conditions follow. */
 #define SELECT_RECORDS                                                                             \
     "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1"
-constexpr int RECORD_DATA = 5;      /* its column */
+constexpr int RECORD_DATA = 5;      /* column of the data */
 
 inline Json read_record(const Statement &row)
 {
@@ -33,7 +33,7 @@ inline Json read_record(const Statement &row)
             {"data", Json::parse(row.text(RECORD_DATA), nullptr, false)}};
 }
 
-/* Of the job ?1. */
+/* For the job ?1. */
 constexpr const char *SELECT_LAUNCH =
     "SELECT seq, uid, body, script FROM launch WHERE job = " LAUNCH_OF("?1");
 

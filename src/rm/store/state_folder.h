@@ -1,5 +1,5 @@
 /*
- * The folder of the store: made for its owner alone, and locked while the store is open.  Any
+ * The folder of the store: accessible to its owner alone, and locked while the store is open.  Any
  * thread.
  */
 
@@ -13,9 +13,10 @@
 
 namespace elastic::rm {
 
-/* Makes it where it is missing.  The error, or empty. */
+/* Makes it if it does not exist.  Returns the error, or empty. */
 std::string make_state_folder(const std::string &folder);
-/* The lock lasts until the descriptor is closed.  The file holds the process that has it. */
+/* The lock lasts until the descriptor is closed.  The file contains the number of the process
+ * that holds it. */
 Result<Descriptor> lock_state_folder(const std::string &folder);
 
 }  // namespace elastic::rm

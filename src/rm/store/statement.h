@@ -48,7 +48,7 @@ class Statement {
     }
     bool done() { return step() == SQLITE_DONE; }
     bool row() { return step() == SQLITE_ROW; }
-    /* After row() was false: that was not the end. */
+    /* After row() returned false: the reason was an error, not the end. */
     bool failed() const { return code_ != SQLITE_DONE && code_ != SQLITE_ROW; }
     int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
     bool is_null(int column) const
@@ -72,7 +72,7 @@ class Statement {
     int next_ = 1, code_ = SQLITE_OK;
 };
 
-/* Statements without rows.  The error, or empty. */
+/* For statements without rows.  Returns the error, or empty. */
 std::string execute(sqlite3 *database, const std::string &sql);
 /* -1: it cannot be read. */
 int64_t read_pragma(sqlite3 *database, const char *name);

@@ -43,11 +43,11 @@ struct sqlite3_stmt;
 namespace elastic::rm {
 
 struct LaunchRow {
-    uint64_t seq = 0;           /* of the Submit */
+    uint64_t seq = 0;           /* number of the Submit */
     uint32_t uid = 0;
     Json body;                  /* a Launch, see launch.h */
     std::string script;         /* empty: none */
-    int64_t bytes = 0;          /* about, of both; not stored */
+    int64_t bytes = 0;          /* approximate, of both; not stored */
 };
 
 struct EndedRow {
@@ -60,7 +60,7 @@ struct EndedRow {
 struct Batch {
     std::vector<Event> events;
     std::vector<LaunchRow> launches;
-    /* A launch to the jobs from the first to the last; first 0: drop the launch. */
+    /* Assigns a launch to the jobs from the first to the last; first 0: drops the launch. */
     struct Bound {
         uint64_t seq = 0;
         JobId job = 0, last = 0;
@@ -68,7 +68,7 @@ struct Batch {
     std::vector<Bound> bound;
     std::vector<Record> records;
     std::vector<EndedRow> ended;
-    std::optional<SteadyClock::Mark> clock;     /* of the events; alone it is not worth a commit */
+    std::optional<SteadyClock::Mark> clock;  /* of the events; without events it is not committed */
 
     bool empty() const
     {
@@ -86,42 +86,42 @@ struct RecordQuery {
 
 class Store {
   public:
-    /* Makes the folder (mode 0700) and the file where they are missing. */
+    /* Makes the folder (mode 0700) and the file if they do not exist. */
     static Result<Store> open(const std::string &folder);
     ~Store();
     Store(Store &&) noexcept;
     Store &operator=(Store &&) noexcept;
 
-    /* Returns an error if nothing was written, or empty.  Events and launches are on the disk
-     * then; rows derived from earlier ones may disappear at a power failure, with all that was
-     * written later. */
+    /* Returns an error if nothing was written, or empty.  Afterwards events and launches are on
+     * the disk; derived rows of earlier events may be lost at a power failure, with all later
+     * data. */
     std::string write(const Batch &batch);
-    /* The same for something that changes nothing: whether it can be written again. */
+    /* Tests a write that changes nothing: whether writing is possible again. */
     std::string probe();
     /* A snapshot whose parts were written before.  An older one is deleted. */
     std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &head, uint64_t parts = 0);
     std::string write_snapshot_part(uint64_t seq, uint64_t number, const Json &part);
-    /* Deletes parts that belong to no snapshot, so many at most.  True: there may be more. */
+    /* Deletes at most this number of parts that belong to no snapshot.  True: there may be more. */
     Result<bool> tidy_snapshots(int64_t parts_max);
-    /* Deletes what ended or happened before, never what a restart needs: `rows_max` of each kind.
-     * True: there is more. */
+    /* Deletes data of jobs and events before this time, except data that a restart needs: at
+     * most `rows_max` of each kind.  True: there is more. */
     Result<bool> remove_before(int64_t time_ms, int64_t rows_max);
 
-    /* The last write failed for want of space. */
+    /* The last write failed because the disk is full. */
     bool is_full() const;
 
     Result<int64_t> used_bytes(uint32_t uid);
     Result<std::vector<uint32_t>> users_above(int64_t bytes);
-    /* Deletes ended jobs of the user, the oldest first, with all their data: about so many rows.
-     * False: there is none. */
+    /* Deletes ended jobs of the user, the oldest first, with all their data: approximately this
+     * number of rows.  False: there are none. */
     Result<bool> remove_oldest_of(uint32_t uid, int64_t rows_max);
-    /* The time of the event after so many of the oldest ones; nullopt: there are fewer. */
+    /* The time of the event after this number of oldest ones; nullopt: there are fewer. */
     Result<std::optional<int64_t>> time_of_oldest(int64_t events);
     struct Pages {
         int64_t used_bytes, unused_bytes;       /* of the file */
     };
     Pages pages();
-    /* Makes the file smaller by so many unused pages. */
+    /* Reduces the file by this number of unused pages. */
     std::string return_pages(int64_t pages);
 
     struct Snapshot {
@@ -129,29 +129,29 @@ class Store {
         Json head;
         std::vector<Json> parts;
     };
-    /* The newest one below `below` that can be read; nullopt: there is none at all. */
+    /* The newest readable one below `below`; nullopt: there is none. */
     Result<std::optional<Snapshot>> last_snapshot(uint64_t below = INT64_MAX);
-    /* The stored events above `seq` in order, without a gap between them; `take` may return an
-     * error text, which ends it. */
-    /* `bad`: becomes the number of the event that is to blame, if one is. */
+    /* Passes the stored events above `seq` in order, without a gap between them; `take` may
+     * return an error text, which ends the call. */
+    /* `bad`: receives the number of the event that caused the error, if one did. */
     std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take,
                            uint64_t *bad = nullptr);
     /* Replaces an event that ends the process by a Timer, which changes nothing, and stores the
      * event in the table `quarantined`.  Deletes later snapshots. */
     std::string quarantine(uint64_t seq, const EventContent &instead = Timer{});
-    /* The data of a Submit in the rows that follow from it; nullopt: it made no job. */
+    /* The data of a Submit in the rows that follow from it; nullopt: it created no job. */
     Result<std::optional<Submit>> submission(uint64_t seq);
 
     /* nullopt: none was written yet. */
     Result<std::optional<SteadyClock::Mark>> clock();
-    /* Of a launch or a record that is not there: nullopt. */
+    /* Nullopt: there is no such launch or record. */
     Result<std::optional<LaunchRow>> launch(JobId job);
     struct LaunchSize {
         JobId job = 0;
         uint32_t uid = 0;
         int64_t bytes = 0;
     };
-    /* Of the jobs that have not ended. */
+    /* For the jobs that have not ended. */
     Result<std::vector<LaunchSize>> launch_sizes();
     Result<std::vector<Json>> records(const RecordQuery &query);
     Result<uint64_t> last_record();

@@ -26,7 +26,7 @@ struct InstalledFile {
     bool is_library = false;
 };
 
-/* The proxy and the library that belong to this mpiexec, as far as they are here. */
+/* The installed ones of the proxy and the library that belong to this mpiexec. */
 std::vector<InstalledFile> installed_files(const std::string &mpiexec);
 
 std::string probe_script(const std::vector<InstalledFile> &files);
@@ -34,22 +34,22 @@ std::string probe_script(const std::vector<InstalledFile> &files);
 /* Meaning for the jobs on the host. */
 enum class HostHealth {
     WELL,
-    UNFIT,          /* it answers, and our processes could not start there */
-    /* it does not let us in, or not in time: nothing is known of the processes on it */
+    UNFIT,          /* it answers, but the project's processes could not start there */
+    /* it refuses the login, or does not answer in time: the state of its processes is unknown */
     NO_ACCESS,
     NO_ANSWER       /* the network does not reach it: its jobs have failed */
 };
 
 struct HostReport {
     HostHealth health = HostHealth::NO_ACCESS;
-    /* unless it is well: what is wrong and what to do; names the host */
+    /* unless it is usable: the error and the remedy; names the host */
     std::string reason;
-    int cores = 0;              /* if it is well */
-    int64_t clock_offset_s = 0;  /* difference of its clock, beyond the duration of the probe */
+    int cores = 0;              /* if it is usable */
+    int64_t clock_offset_s = 0;  /* difference of its clock, minus the duration of the probe */
 };
 
-/* `queried_ms` and `answered_ms` by our clock.  `ssh` is how a person would try it: "ssh -F FILE
- * h1". */
+/* `queried_ms` and `answered_ms` are times of the local clock.  `ssh` is the command for a test
+ * by a person: "ssh -F FILE h1". */
 HostReport judge(const std::string &host, const CommandEnd &end,
                const std::vector<InstalledFile> &files, int64_t queried_ms, int64_t answered_ms,
                const std::string &ssh);

@@ -45,11 +45,11 @@ class HostsBackend : public Backend {
   private:
     struct Host {
         std::string name;
-        int cores = 0;                  /* from the list; 0: as the host reports */
+        int cores = 0;                  /* from the list; 0: reported by the host */
         bool cores_known = false;
         bool waits = false;             /* in queue_ */
         bool hurry = false;             /* the first failure counts */
-        int failures = 0;               /* in a row */
+        int failures = 0;               /* failures in a row */
         bool clock_reported = false;
         int64_t queried_ms = 0;           /* unix time */
         int64_t polled_ms = INT64_MIN / 2;      /* when the last probe ended, monotonic */
@@ -78,11 +78,11 @@ class HostsBackend : public Backend {
     const State *state_ = nullptr;
     Notify notify_;
     std::map<std::string, Host> hosts_;
-    std::deque<Host *> queue_;          /* that wait for a probe */
-    int64_t polls_ = 0;                 /* under way */
+    std::deque<Host *> queue_;          /* hosts that wait for a probe */
+    int64_t polls_ = 0;                 /* in progress */
 };
 
-/* The hosts that the settings name, in their list and in their file. */
+/* The hosts in the settings: in their list and in their file. */
 Result<ListedNodes> hosts_of(const Settings &settings);
 
 }  // namespace elastic::rm

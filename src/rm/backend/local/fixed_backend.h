@@ -37,7 +37,7 @@ class FixedBackend : public Backend {
     std::vector<std::string> variables_;
     Notify notify_;
     const State *known_ = nullptr;
-    /* While a node has not got its number of cores, because jobs use too many. */
+    /* Set while the number of cores of a node cannot be reduced yet, because jobs use more. */
     Loop::TimerId timer_ = 0;
 };
 

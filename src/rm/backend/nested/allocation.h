@@ -1,9 +1,9 @@
 /*
- * The allocation of a batch system in which this process runs, as its environment describes it;
- * and the socket of the elasticd that manages just its nodes (`elasticd --nested`).  Shared by
- * elasticd, which serves there, and `elastic`, which connects to it or starts it.
+ * The allocation of a batch system in which this process runs, as its environment describes it; and
+ * the socket of the elasticd that manages only its nodes (`elasticd --nested`).  Shared by
+ * elasticd, which listens there, and `elastic`, which connects to it or starts it.
  *
- * Pure but for getenv(), which the caller may replace.
+ * Pure except for getenv(), which the caller may replace.
  */
 
 #ifndef ELASTIC_RM_ALLOCATION_H_INCLUDED
@@ -19,11 +19,11 @@ enum class BatchSystem { SLURM, PBS, LSF };
 
 struct Allocation {
     BatchSystem system = BatchSystem::SLURM;
-    std::string id;             /* of the job, as the batch system names it */
+    std::string id;             /* of the job, in the form of the batch system */
 
     /* "Slurm", for people */
     const char *system_name() const;
-    /* "slurm-12": a file's name, whatever the id is made of */
+    /* "slurm-12": a valid file name for any id */
     std::string short_name() const;
 };
 
@@ -31,7 +31,7 @@ struct Allocation {
 using Variables = std::function<std::string(const char *name)>;
 std::string environment_variable(const char *name);
 
-/* nullopt: in none that describes its nodes. */
+/* nullopt: not in an allocation that describes its nodes. */
 std::optional<Allocation> find_allocation(const Variables &variable = environment_variable);
 
 /* `base`: the user's folder for sockets (runtime_directory(), step_socket_directory()). */

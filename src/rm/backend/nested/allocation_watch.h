@@ -1,6 +1,7 @@
 /*
  * Monitors the Slurm job of a nested elasticd: queries squeue periodically, and notifies once when
- * the job has ended.  A Slurm that does not answer is no end.  Runs on the daemon's loop.
+ * the job has ended.  A missing answer of Slurm does not count as an end.  Runs on the daemon's
+ * loop.
  */
 
 #ifndef ELASTIC_RM_ALLOCATION_WATCH_H_INCLUDED

@@ -57,23 +57,23 @@ class SlurmBackend : public Backend {
     /* The Slurm jobs of one of our jobs. */
     struct Set {
         uint32_t step = 0;
-        bool busy = false;                      /* an order is under way */
+        bool busy = false;                      /* an order is in progress */
         uint64_t changed = 0;                   /* the clock's time of its last order's end */
         std::deque<SlurmOrder> orders;
-        bool waited = false;                    /* the present order has been given leave to wait */
-        std::set<SlurmId> running;              /* at the last poll */
+        bool waited = false;                    /* the present order may wait for its nodes */
+        std::set<SlurmId> running;              /* as of the last poll */
         std::set<SlurmId> ended_by_us, no_merge;
         std::map<std::string, SlurmId> nodes;   /* as reported to the launcher */
         std::map<std::string, int64_t> given_back_ms;
         /* the request whose acquisition has been answered */
         std::optional<uint64_t> answered;
-        bool explained = false;                 /* the loss of its nodes is reported */
-        int64_t shrink_after_ms = 0;            /* Slurm has refused to take nodes back */
+        bool explained = false;                 /* the loss of its nodes has been reported */
+        int64_t shrink_after_ms = 0;            /* next shrink, after Slurm has refused one */
         std::string pending;                    /* why its present allocation waits in Slurm */
-        bool lookup_pending = false;            /* the user of the present order */
+        bool lookup_pending = false;            /* of the user for the present order */
     };
 
-    /* how Slurm is (slurm_backend.cpp) */
+    /* state of Slurm (slurm_backend.cpp) */
     void query_configuration();
     void read_configuration(const std::map<std::string, std::string> &values);
     void query_partition();
@@ -81,7 +81,7 @@ class SlurmBackend : public Backend {
     void no_answer(const std::string &problem);
     void answers();
 
-    /* looking */
+    /* polls */
     void poll_soon(int64_t delay_ms);
     void poll();
     void polled(const SlurmAnswer &answer, const SlurmReport &poll);
@@ -119,11 +119,11 @@ class SlurmBackend : public Backend {
     const State *state_ = nullptr;
     Notify notify_;
     std::string cluster_;
-    std::string launcher_;                      /* elastic-srun, beside elastic-stepd */
+    std::string launcher_;                      /* elastic-srun, in the folder of elastic-stepd */
 
     Resize resize_ = Resize::UNKNOWN;
     std::string resize_why_;
-    std::string problem_;                       /* why Slurm does not answer; empty: it does */
+    std::string problem_;                       /* why Slurm does not answer; empty: it answers */
     int64_t retry_ms_ = 0;
 
     std::map<JobId, Set> sets_;

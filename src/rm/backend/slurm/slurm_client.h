@@ -33,7 +33,7 @@ class SlurmClient {
     /* `wait_ms`: the time that the command itself may wait by its arguments. */
     void run(Words words, int64_t wait_ms, Done done);
     void poll(const std::string &partition, Polled done);
-    /* Jobs alone, and those that have ended of late. */
+    /* Only jobs, including those that ended recently. */
     void list_ended(const std::string &partition, Polled done);
 
   private:

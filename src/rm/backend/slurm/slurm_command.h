@@ -1,6 +1,6 @@
 /*
- * The commands that elasticd gives to Slurm, and the meaning of their results.  All that depends on
- * a version of Slurm is here and in slurm_text.  Pure.
+ * The commands that elasticd sends to Slurm, and the meaning of their results.  All code that
+ * depends on a version of Slurm is here and in slurm_text.  Pure.
  */
 
 #ifndef ELASTIC_RM_SLURM_COMMAND_H_INCLUDED
@@ -20,16 +20,16 @@ struct SlurmOptions {
 struct SlurmAllocation {
     SlurmTag tag;
     NodeNames nodes;
-    SlurmId expands = 0;        /* 0: a job of its own */
-    int64_t wait_s = 0;         /* it may wait so long for the nodes; 0: not at all */
-    int64_t limit_ms = 0;       /* that it is wanted for; 0: as long as the partition gives */
-    bool for_user = false;      /* who is not elasticd's own */
+    SlurmId expands = 0;        /* 0: a separate job */
+    int64_t wait_s = 0;         /* maximum wait for the nodes; 0: no wait */
+    int64_t limit_ms = 0;       /* required duration; 0: the maximum of the partition */
+    bool for_user = false;      /* a user other than elasticd's own */
     uint32_t uid = 0, gid = 0;
 };
 
 using Words = std::vector<std::string>;
 
-/* An allocation of whole nodes without a shell: it is there when the command has ended well. */
+/* An allocation of whole nodes without a shell: it exists when the command has succeeded. */
 Words allocate_command(const SlurmAllocation &allocation, const SlurmOptions &options);
 /* The nodes of an expansion go to the job that it expands. */
 Words merge_command(SlurmId id);
@@ -42,11 +42,11 @@ Words nodes_command(const std::string &partition, const std::string &marker);
 /* `ended`: including ended jobs that Slurm still knows. */
 Words jobs_command(const std::string &partition, const std::string &marker, bool ended);
 
-/* How a command ended, for whoever gave it. */
+/* The end of a command, for its sender. */
 struct SlurmAnswer {
     enum class Kind {
         GOOD,
-        REFUSED,        /* Slurm does not do it */
+        REFUSED,        /* Slurm refuses it */
         /* result unknown: Slurm could not be reached, or does not answer */
         NONE
     };
@@ -57,11 +57,11 @@ struct SlurmAnswer {
 };
 SlurmAnswer answer_of(const CommandEnd &end);
 
-/* Others come first, but it might be had between two of them. */
+/* Other jobs come first, but the request might be met between two of them. */
 bool may_be_had_by_waiting(const SlurmAnswer &answer);
-/* Nothing of that kind will be given, whenever it is requested. */
+/* Slurm will never give such an allocation. */
 bool is_never(const SlurmAnswer &answer);
-/* The nodes are not to be had now: no sign that the way of asking is wrong. */
+/* The nodes are not available now; the form of the request may be correct. */
 bool is_busy(const SlurmAnswer &answer);
 
 }  // namespace elastic::rm

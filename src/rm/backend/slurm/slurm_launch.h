@@ -29,7 +29,7 @@ std::optional<uint64_t> find_slurm_job(std::string_view text, std::string_view n
 
 /* The node in these arguments of srun: that of --nodelist, if it is one. */
 std::optional<std::string> node_of_srun(const std::vector<std::string> &words);
-/* Variables that would change what Slurm's commands do, of those in an environment. */
+/* Variables of an environment that would change the effect of Slurm's commands. */
 std::vector<std::string> misleading_variables(char **environment);
 
 /* The prefix of the names. */

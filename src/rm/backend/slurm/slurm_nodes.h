@@ -18,7 +18,8 @@
 
 namespace elastic::rm {
 
-/* Whether the Slurm job is one of elasticd `cluster`, for a job of the core's that its user has. */
+/* Whether the Slurm job belongs to elasticd `cluster`, for a job of the core that is submitted
+ * by the same user. */
 bool is_own(const SlurmJob &job, const std::string &cluster, const State &state);
 /* "Slurm job 17 of bob" */
 std::string name_of(const SlurmJob &job);
@@ -29,9 +30,9 @@ node_events(const State &state, const std::vector<SlurmNode> &nodes,
             const std::vector<SlurmJob> &jobs, const std::string &cluster);
 
 /*
- * Whom our elastic jobs give way to: the first of the other people's jobs that wait for nodes.  If
- * one is still waiting after `patience_ms`, it waits for something else than what we can give, and
- * the next one counts.
+ * The job for which our elastic jobs release nodes: the first of the other users' jobs that wait
+ * for nodes.  If it still waits after `patience_ms`, it needs something that elasticd cannot
+ * release, and the next one counts.
  */
 class SlurmDemand {
   public:
@@ -44,7 +45,7 @@ class SlurmDemand {
 
   private:
     int64_t lowest_priority_, patience_ms_;
-    std::map<SlurmId, int64_t> since_ms_;       /* that it was the one, of those that wait */
+    std::map<SlurmId, int64_t> since_ms_;       /* for waiting jobs: since when it was the first */
 };
 
 }  // namespace elastic::rm

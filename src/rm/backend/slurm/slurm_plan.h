@@ -1,10 +1,12 @@
 /*
- * The orders that make Slurm jobs what the core requires: the difference between the two.
- * Computed from the two alone, each time anew: this finds again orders from before a restart,
- * orders without an answer, and nodes that belong to no job any more.
+ * The orders that change the Slurm jobs into the target state of the core.
+ *
+ * They are computed anew each time from the target and the present Slurm jobs alone: this finds
+ * again orders from before a restart, orders without an answer, and nodes that belong to no job any
+ * more.
  *
  * A *set* are the Slurm jobs of one step of one own job.  Under *merge* one of them grows (an
- * expansion is merged into it) and shrinks; else each node is a Slurm job of its own, so that each
+ * expansion is merged into it) and shrinks; else each node is a separate Slurm job, so that each
  * one can be released alone.  Both may be mixed: the Slurm job with a node shrinks by it, or is
  * cancelled if that was its last.
  *
@@ -28,10 +30,10 @@ struct SlurmTarget {
     JobId job = 0;
     uint32_t step = 0;
     uint32_t uid = 0;
-    SlurmNodeSet keep;               /* its own */
+    SlurmNodeSet keep;               /* its own nodes */
     bool acquires = false;
-    uint64_t request = 0;       /* of the acquisition, 0: for its start */
-    SlurmNodeSet acquire;            /* all of its nodes, those that it has already included */
+    uint64_t request = 0;       /* of the acquisition; 0: for its start */
+    SlurmNodeSet acquire; /* all nodes of the request, including those that it already has */
 };
 SlurmTarget target_of(const Job &job);
 
@@ -39,21 +41,21 @@ enum class SlurmAct { CANCEL, SHRINK, ALLOCATE, MERGE };
 
 struct SlurmOrder {
     SlurmAct act = SlurmAct::CANCEL;
-    SlurmId id = 0;             /* CANCEL, SHRINK, MERGE: of this Slurm job; ALLOCATE: 0 */
-    NodeNames nodes;            /* SHRINK: that it keeps; ALLOCATE: that are wanted */
-    SlurmId expands = 0;        /* ALLOCATE: into this one; 0: a job of its own */
+    SlurmId id = 0;             /* CANCEL, SHRINK, MERGE: this Slurm job; ALLOCATE: 0 */
+    NodeNames nodes;            /* SHRINK: nodes that it keeps; ALLOCATE: requested nodes */
+    SlurmId expands = 0;        /* ALLOCATE: the Slurm job to expand; 0: a separate job */
     uint64_t request = 0;       /* ALLOCATE */
 };
 
 struct SlurmPlan {
-    std::vector<SlurmOrder> orders;     /* in this order; later ones make no sense if one fails */
-    /* all that was wanted is there, and nothing is to be done before it is used */
+    std::vector<SlurmOrder> orders; /* in this order; if one fails, the later ones are dropped */
+    /* all requested nodes are allocated, and no order is needed before their use */
     bool acquired = false;
-    NodeNames taken;            /* nodes that are its own for the core and not in Slurm */
+    NodeNames taken;            /* nodes that the core assigns to it but Slurm does not */
 };
 
-/* `jobs`: those of Slurm that carry this job's and step's tag, of whatever request.  `no_merge`:
- * expansions whose merging was refused, which stay jobs of their own. */
+/* `jobs`: Slurm jobs with the tag of this job and step, of any request.  `no_merge`: expansions
+ * that Slurm has refused to merge; they stay separate jobs. */
 SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *> &jobs, bool merge,
                    const std::set<SlurmId> &no_merge);
 

@@ -25,13 +25,13 @@ namespace elastic::rm {
 using SlurmId = uint64_t;
 using NodeNames = std::vector<std::string>;
 
-/* Names with commas: what every command of Slurm takes. */
+/* Names with commas, the form for every command of Slurm. */
 std::string join_names(const NodeNames &names);
 
-/* How a node is for us, if no job of ours is on it. */
+/* State of a node for elasticd, if none of its jobs is on it. */
 enum class SlurmNodeState {
     IDLE,
-    USED,               /* by jobs, ours or others' */
+    USED,               /* by jobs of elasticd or others */
     GONE                /* no job can use it: down, not answering, reserved, powered down, ... */
 };
 
@@ -39,10 +39,10 @@ struct SlurmNode {
     std::string name;
     int cores = 0;
     SlurmNodeState state = SlurmNodeState::GONE;
-    bool failed = false;          /* Slurm has given it up: its jobs are ended */
+    bool failed = false;          /* Slurm has declared it failed: its jobs are ended */
     bool draining = false;      /* set by an administrator: */
-    std::string word;           /* Slurm's own for the state, without its marks */
-    std::string reason;         /* of the administrator or of Slurm; empty: none */
+    std::string word;           /* Slurm's name of the state, without its flags */
+    std::string reason;         /* given by the administrator or by Slurm; empty: none */
 };
 
 /* For sinfo -N: "MARKER|name|cores|state|reason|MARKER". */
@@ -55,7 +55,7 @@ struct SlurmTag {
     JobId job = 0;
     uint32_t step = 0;
     uint64_t request = 0;
-    bool expands = false;       /* it was made to be merged into an earlier one */
+    bool expands = false;       /* it was created to be merged into an earlier one */
     bool operator==(const SlurmTag &) const = default;
 };
 std::string format_tag(const SlurmTag &tag);
@@ -66,7 +66,7 @@ enum class SlurmJobState { PENDING, RUNNING, COMPLETING, ENDED };
 struct SlurmJob {
     SlurmId id = 0;
     SlurmJobState state = SlurmJobState::ENDED;
-    std::string word;           /* Slurm's own for the state */
+    std::string word;           /* Slurm's name of the state */
     std::string user;
     uint32_t uid = 0;
     int64_t priority = 0;
@@ -84,9 +84,9 @@ std::string how_it_ended(const SlurmJob &job);
 
 /* The meaning of Slurm's reason for a waiting job (squeue's %r). */
 enum class PendingKind {
-    WAITS,              /* for nodes, its turn or others' ends: it can start */
-    NEVER,              /* as it is, whatever its size */
-    NEVER_SO_LARGE      /* a smaller one might */
+    WAITS,              /* for nodes, its turn or ends of other jobs: it can start */
+    NEVER,              /* never in its present form, at any size */
+    NEVER_SO_LARGE      /* a smaller one might start */
 };
 PendingKind pending_kind(std::string_view reason);
 /* "a time limit above the partition's (PartitionTimeLimit)": for users. */
@@ -94,7 +94,7 @@ std::string pending_text(std::string_view reason);
 
 /* The lines "Name = value" of `scontrol show config`. */
 std::map<std::string, std::string> parse_config(std::string_view text);
-/* Whether one of the words of a list with commas, such as SchedulerParameters. */
+/* Whether the word is in a list with commas, such as SchedulerParameters. */
 bool has_word(std::string_view list, std::string_view word);
 
 }  // namespace elastic::rm

@@ -97,14 +97,14 @@ struct Dependence {
     std::optional<Exchange> exchange;   /* an exchange that was not possible */
 };
 
-/* Why a running job is not grown: the first that holds (SPEC-performance X2). RIGID_PHASE: its
- * program is in a phase without adaptations, so that its size is kept. NO_DATA: not measured at
- * its size yet.  NOT_SPMD: no loop of all its processes has been found. BETWEEN_THRESHOLDS: it
- * uses its processes well, and more would gain too little. CEILING: a larger size was too large
- * before.  COST: the change would cost more than it gains. AT_MINIMUM: it should have fewer
- * processes, but has its minimum.  CORES_WANTED: no core is idle, or other jobs wait.  PAUSE: it
- * was changed shortly before, or has refused a change. NO_ESTIMATE: its remaining time is
- * unknown, and it has not run long enough. */
+/* Why a running job is not grown: the first that holds (SPEC-performance X2).
+ * RIGID_PHASE: its program is in a phase without adaptations, so that its size is kept.
+ * NO_DATA: not measured at its size yet.  NOT_SPMD: no loop of all its processes has been found.
+ * BETWEEN_THRESHOLDS: it uses its processes well, and more would gain too little.
+ * CEILING: a larger size was too large before.  COST: the change would cost more than it gains.
+ * AT_MINIMUM: it should have fewer processes, but has its minimum.  CORES_WANTED: no core is
+ * idle, or other jobs wait.  PAUSE: it was changed shortly before, or has refused a change.
+ * NO_ESTIMATE: its remaining time is unknown, and it has not run long enough. */
 enum class HeldBecause {
     RIGID_PHASE,
     NO_DATA,

@@ -1,7 +1,7 @@
 /*
  * The sizes that a policy allows a job, within those that the job itself can have: how far it may
  * grow, whether it may release processes for others, whether it must release some although no job
- * waits. `fill` allows all sizes and requires nothing; `efficient` and `measured` are `fill` with
+ * waits.  `fill` allows all sizes and requires nothing; `efficient` and `measured` are `fill` with
  * other rules and another gain (gain.h).
  *
  * Rules depend on the state alone, and on the time only through the state: the newest sample of a

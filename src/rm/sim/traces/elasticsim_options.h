@@ -16,7 +16,7 @@ struct ElasticsimOptions {
     std::string nodes;
     int cores = 0; /* of each node; 0: as in `nodes` */
     std::string policy, over_limit = "kill", range = "0.25:4", csv, svg;
-    std::vector<std::string> policies = {"fill"}; /* one after the other */
+    std::vector<std::string> policies = {"fill"}; /* in sequence */
     std::vector<std::string> speedups = {"linear"};
     WorkloadOptions workload;
     ReplayOptions replay;
@@ -24,12 +24,12 @@ struct ElasticsimOptions {
     double sample_s = 60, efficiency = 0.5, efficiency_idle = 0;
     double gigabytes_per_core = 0;
     int draws = 1;
-    int64_t jobs = 0; /* the first so many; 0: all */
+    int64_t jobs = 0; /* only the first ones; 0: all */
     bool json = false, strict = false, quiet = false, users = false;
 };
 
-/* Into one entry of `runs` for each policy.  An exit code, after its output: nothing is to be
- * run. */
+/* Writes one entry of `runs` for each policy.  Returns an exit code, after printing, if there is
+ * nothing to run. */
 std::optional<int> parse_options(int argc, char **argv, std::vector<ElasticsimOptions> &runs);
 
 }  // namespace elastic::rm

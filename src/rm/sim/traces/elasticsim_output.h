@@ -30,11 +30,11 @@ void print(const ElasticsimOptions &options, const Draw &draw);
 void print_means(const std::vector<Draw> &draws);
 
 void write_csv_header(std::ostream &csv);
-/* A line for each job. */
+/* Writes a line for each job. */
 void write_csv(std::ostream &csv, const ElasticsimOptions &options, uint64_t seed,
                const Workload &workload, const Outcome &outcome);
 
-/* A page of plots, of the draws of each policy. */
+/* A page of plots of the draws of each policy. */
 std::string page_of_plots(const std::vector<ElasticsimOptions> &runs,
                           const std::vector<std::vector<Draw>> &draws);
 

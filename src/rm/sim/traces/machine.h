@@ -13,7 +13,7 @@ namespace elastic::rm {
 
 struct NodeKind {
     int64_t nodes = 0;
-    int cores = 1; /* of each */
+    int cores = 1; /* of each node */
 };
 
 struct Machine {
@@ -27,7 +27,7 @@ struct Machine {
     std::string words() const;
 };
 
-/* "100x16,20x48": nodes and cores of each, kind by kind; or "100" with `cores` of each.
+/* "100x16,20x48": nodes and cores of each, for each kind; or "100" with `cores` of each.
  * Otherwise an error. */
 Result<Machine> read_machine(const std::string &text, int cores);
 

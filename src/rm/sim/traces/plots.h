@@ -10,7 +10,7 @@
 
 namespace elastic::rm {
 
-/* A mean, and half the width of its 95 % interval (0 of a single value). */
+/* A mean, and half the width of its 95 % interval (0 for a single value). */
 struct Mean {
     double mean = 0, half = 0;
 };
@@ -25,7 +25,7 @@ struct PolicyPlot {
 
 std::string plots(const std::string &title, const std::vector<PolicyPlot> &policies);
 
-/* 1, 2 or 5 times a power of ten, so that at most `most` of them are in `range` > 0. */
+/* 1, 2 or 5 times a power of ten, such that at most `most` of them are in `range` > 0. */
 double tick_width(double range, int most);
 
 }  // namespace elastic::rm

@@ -11,16 +11,16 @@
 namespace elastic::rm {
 
 struct Series {
-    double interval_ms = 0;             /* 0: there is nothing */
-    std::vector<double> waiting;        /* jobs that wait */
-    std::vector<double> utilisation;    /* part of the cores that is booked */
-    /* Of the malleable jobs that run, in units of the size that each has in the trace; NaN: none
+    double interval_ms = 0;             /* 0: no data */
+    std::vector<double> waiting;        /* waiting jobs */
+    std::vector<double> utilisation;    /* booked part of the cores */
+    /* Mean of the running malleable jobs, in units of the size of each in the trace; NaN: none
      * runs. */
     std::vector<double> sizes;
 };
 
-/* The outcome must have its changes of size (ReplayOptions::keep_sizes).  Of a replay that was
- * stopped: as far as it went. */
+/* The outcome must contain its changes of size (ReplayOptions::keep_sizes).  For a stopped
+ * replay: up to its end. */
 Series series_of(const Workload &workload, const Outcome &outcome, int64_t cores,
                  size_t intervals);
 

@@ -27,7 +27,7 @@ struct DowneySpeedup {
     double sigma = 0;
 };
 
-/* Speeds that are known for some sizes, in between by straight lines, beyond the last as there. */
+/* Speeds for some sizes; linear between them, constant beyond the last. */
 struct TableSpeedup {
     std::vector<std::pair<int, double>>
         points; /* size and speed, both rising; the first is (1, 1) */
@@ -35,11 +35,10 @@ struct TableSpeedup {
 
 using Speedup = std::variant<LinearSpeedup, AmdahlSpeedup, DowneySpeedup, TableSpeedup>;
 
-/* Speed with so many processes, >= 1; that of one process is 1. */
+/* Speed with this number of processes, >= 1; that of one process is 1. */
 double speed(const Speedup &speedup, int processes);
 
-/* "linear", "amdahl:0.02", "downey:64,0.5", "table:1=1,2=1.9,8=4"; what is wrong, if it is none of
- * these. */
+/* "linear", "amdahl:0.02", "downey:64,0.5", "table:1=1,2=1.9,8=4"; or the error. */
 Result<Speedup> read_speedup(const std::string &text);
 
 }  // namespace elastic::rm

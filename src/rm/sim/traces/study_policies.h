@@ -28,9 +28,9 @@
 namespace elastic::rm {
 
 std::vector<std::string> study_policy_names();
-/* Null: it is none of these. */
+/* Null: not one of these. */
 const Policy *study_policy(const std::string &name);
-/* Whether its jobs have a preferred size, that of the trace. */
+/* Whether its jobs have a preferred size, equal to that of the trace. */
 bool has_preferred_sizes(const std::string &name);
 
 }  // namespace elastic::rm

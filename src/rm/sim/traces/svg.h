@@ -21,10 +21,10 @@ class Svg {
     Svg(int width, int height) : width_(width), height_(height) {}
 
     void line(Point from, Point to, const std::string &colour);
-    /* `tip` is shown where the pointer is; empty: none. */
+    /* `tip` is shown at the pointer; empty: none. */
     void box(Point from, double width, double height, const std::string &colour,
              const std::string &tip = "");
-    /* Straight lines from point to point; less than two points are nothing. */
+    /* Straight lines from point to point; fewer than two points draw nothing. */
     void path(const std::vector<Point> &points, const std::string &colour);
     void text(Point at, const std::string &text, Anchor anchor = Anchor::START, bool bold = false);
 

@@ -17,16 +17,16 @@
 namespace elastic::rm {
 
 struct TraceJob {
-    int64_t number = 0;      /* the trace's own */
-    int64_t submit_s = 0;    /* since the trace's begin */
-    int64_t run_s = 0;       /* on the machine that it was recorded on */
+    int64_t number = 0;      /* number in the trace */
+    int64_t submit_s = 0;    /* since the begin of the trace */
+    int64_t run_s = 0;       /* on the recorded machine */
     int64_t requested_s = 0; /* time limit; 0: not recorded */
     int processors = 0;      /* cores; allocated, else requested */
     int user = -1;           /* -1: not recorded */
     bool never_ran = false;  /* cancelled while it waited */
 };
 
-/* A line that was left out, and why. */
+/* An omitted line, and the reason. */
 struct TraceProblem {
     int64_t line = 0; /* from 1 */
     std::string what;
@@ -35,17 +35,18 @@ struct TraceProblem {
 struct Trace {
     std::vector<TraceJob> jobs;         /* in the order of submission */
     int64_t max_processors = 0;         /* header MaxProcs; 0: not given */
-    int64_t skipped = 0;                /* lines */
+    int64_t skipped = 0;                /* number of lines */
     std::vector<TraceProblem> problems; /* the first PROBLEMS_MAX of these */
 };
 constexpr size_t TRACE_PROBLEMS_MAX = 20;
 constexpr size_t TRACE_LINE_MAX = 4096; /* bytes */
 constexpr int TRACE_PROCESSORS_MAX = 100'000'000;
 
-/* One line of jobs; what is wrong with it, if it is none. */
+/* One line with a job, or the error in it. */
 Result<TraceJob> read_trace_line(std::string_view line);
 
-/* A file; fails if it cannot be read, and with `strict` at the first line that is no job. */
+/* Reads a file; fails if it cannot be read, and with `strict` at the first line that is not a
+ * job. */
 Result<Trace> read_trace(const std::string &path, bool strict);
 
 }  // namespace elastic::rm

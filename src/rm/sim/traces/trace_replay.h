@@ -29,24 +29,25 @@ namespace elastic::rm {
 struct AdaptationCost {
     int64_t launch_ms = 1000;
     int64_t standstill_ms = 1; /* agreement to commit, nothing redistributed */
-    double bytes_per_core = 0; /* of the program's data; the larger world's part of it moves */
-    double bytes_per_ms = 1e6; /* that one node sends and receives: 1 GB/s */
-    int cores_per_node = 1;    /* in the mean, if nodes differ */
+    /* size of the program's data; the larger world's share of it moves */
+    double bytes_per_core = 0;
+    double bytes_per_ms = 1e6; /* data rate of one node: 1 GB/s */
+    int cores_per_node = 1;    /* the mean, if nodes differ */
 
     int64_t standstill_of(int old_size, int size) const;
 };
 
 struct ReplayOptions {
     Config config;
-    const Policy *policy = nullptr;     /* decides instead of config.policy */
+    const Policy *policy = nullptr;     /* replaces config.policy */
     Machine machine;
     AdaptationCost cost;
     /* between two samples; half of it for the first two at a size; 0: none */
     int64_t sample_ms = 60000;
-    /* each interval's speed and MPI time are wrong by up to this part; 0 to 1 */
+    /* maximum relative error of each interval's speed and MPI time; 0 to 1 */
     double sample_noise = 0;
     uint64_t seed = 1;          /* of the noise */
-    bool keep_sizes = false;    /* Outcome::sizes */
+    bool keep_sizes = false;    /* stores Outcome::sizes */
     /* Called after each event with the state of the core; may be null. */
     std::function<void(const State &)> after_each = nullptr;
 };
