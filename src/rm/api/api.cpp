@@ -17,7 +17,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Of the web page: no script but its own file, nothing from elsewhere, in nobody's frame. */
+/* For the web page: only its own scripts, no content from other sites, no display in frames. */
 constexpr const char *PAGE_POLICY =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "frame-ancestors 'none'";
@@ -32,7 +32,7 @@ std::vector<std::string> split(const std::string &path)
     return parts;
 }
 
-/* Whether the path fits the pattern; `argument` becomes what stands at its "*" or "**". */
+/* Whether the path fits the pattern; `argument` receives the part at its "*" or "**". */
 bool fits(const char *pattern, const std::string &path, std::string &argument)
 {
     if (std::string_view whole = pattern; whole.ends_with("/**")) {
@@ -54,7 +54,7 @@ bool fits(const char *pattern, const std::string &path, std::string &argument)
     return true;
 }
 
-/* "3_7" is 3 and "7"; of anything else the second is empty. */
+/* "3_7" is 3 and "7"; for all other names the second is empty. */
 std::pair<JobId, std::string> parse_tasks(const std::string &text)
 {
     size_t mark = text.find('_');
@@ -63,7 +63,7 @@ std::pair<JobId, std::string> parse_tasks(const std::string &text)
     return {parse_id(text.substr(0, mark)), text.substr(mark + 1)};
 }
 
-/* Array and indices of "3_[1-5,9]"; 0: it is none. */
+/* Array and indices of "3_[1-5,9]"; 0: another form. */
 std::pair<JobId, ArrayIndices> tasks_of_name(const std::string &name)
 {
     auto [array, tasks] = parse_tasks(name);
@@ -72,8 +72,8 @@ std::pair<JobId, ArrayIndices> tasks_of_name(const std::string &name)
     return indices ? std::pair(array, indices.value()) : std::pair(JobId{0}, ArrayIndices());
 }
 
-/* The tasks with these indices that there are, of the array that begins with this job; an error if
- * it has none. */
+/* The existing tasks with these indices, of the array that begins with this job; an error if
+ * there is none. */
 std::vector<JobId> tasks_in(const Job &first, const std::vector<int> &indices,
                             const std::string &name)
 {
@@ -183,7 +183,7 @@ void Api::handle(const HttpRequest &request, Responder responder)
                                      if (!known)
                                          handle(request, responder);
                                  });
-            if (!known)         /* what he may use follows from his groups */
+            if (!known)         /* the user's rights depend on the groups */
                 return;
         }
         if (const Route *route = route_of(call))
@@ -222,7 +222,7 @@ void Api::answer_safely(const Responder &responder, const std::string &path,
     }
 }
 
-/* One that has been answered by an error waits no longer. */
+/* A request that has been answered by an error waits no longer. */
 void Api::wait(const Responder &responder, int64_t for_ms, Daemon::Waiter waiter)
 {
     daemon_.wait(for_ms, [this, responder, waiter](bool late) {
@@ -393,7 +393,7 @@ Job Api::job_of(const Call &call, bool to_change)
     return job_of(call.caller, find_id(call.caller, call.argument), call.argument, to_change);
 }
 
-/* Of "3", or of "3_7": the task with the index 7 of array 3.  0: there is none. */
+/* For "3", or "3_7": the task with the index 7 of array 3.  0: there is none. */
 JobId Api::find_id(const Caller &caller, const std::string &name)
 {
     auto [array, tasks] = parse_tasks(name);
@@ -409,7 +409,7 @@ JobId Api::find_id(const Caller &caller, const std::string &name)
     return position && first.task && first.task->array == array ? array + *position : 0;
 }
 
-/* For lists: of an array all its tasks, if one of them is in memory. */
+/* For lists: all tasks of an array, if one of them is in memory. */
 std::vector<JobId> Api::find_ids(const Caller &caller, const std::vector<std::string> &names)
 {
     constexpr size_t IDS_MAX = 10000, TASKS_READ_MAX = 100;     /* the latter may need the store */
@@ -440,7 +440,8 @@ std::vector<JobId> Api::find_ids(const Caller &caller, const std::vector<std::st
     return ids;
 }
 
-/* A change of one job, or of tasks of an array: "3" is the whole array 3, "3_[1-5]" are some. */
+/* A change of one job, or of tasks of an array: "3" is the whole array 3, "3_[1-5]" are some
+ * tasks. */
 JobRequest Api::request_of_jobs(Call &call)
 {
     auto [array, tasks] = parse_tasks(call.argument);

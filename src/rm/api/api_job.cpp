@@ -14,7 +14,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Blocks added up by node, in the order in which the nodes come first. */
+/* Processes per node, in the order in which the nodes first occur. */
 Json nodes_of(const Blocks &blocks)
 {
     Json nodes = Json::array();
@@ -40,7 +40,7 @@ Json adaptation_of(const Job &job)
             {"since_ms", a.requested_ms}, {"overdue", a.overdue}};
 }
 
-/* With `array` only where all tasks of one are meant. */
+/* `array` is present only if all tasks of an array are meant. */
 Json dependencies_of(const std::vector<Dependency> &dependencies)
 {
     Json json = Json::array();
@@ -52,7 +52,8 @@ Json dependencies_of(const std::vector<Dependency> &dependencies)
     return json;
 }
 
-/* Of a task; how many of its array's have started, ended and so on, while that is known. */
+/* For a task; includes the numbers of tasks of its array that have started, ended and so on,
+ * while known. */
 Json array_of(const Job &job, const State &state)
 {
     if (!job.task)
@@ -99,7 +100,7 @@ Json last_change_of(const Job &job)
             {"standstill_ms", last.standstill_ms}, {"reason", last.reason}};
 }
 
-/* Notifications and answers of its program about changes through process sets. */
+/* Notifications and replies of its program for changes through process sets. */
 Json set_changes_of(const Job &job, const Daemon &daemon)
 {
     if (!job.set_changes)
@@ -116,7 +117,7 @@ Json set_changes_of(const Job &job, const Daemon &daemon)
               {"at_ms", time_or_null(daemon.shown_ms(known.at_ms))}}}};
 }
 
-/* Of the running program, that is open; else the last one that was granted, which still limits the
+/* The open request of the running program; else the last granted one, which still limits the
  * size. */
 Json size_request_of(const Job &job)
 {
@@ -165,7 +166,7 @@ Json spawned_of(const Job &job)
             {"nodes", std::move(nodes)}};
 }
 
-/* Their numbers on each node. */
+/* GPU numbers on each node. */
 Json gpus_of(const Job &job)
 {
     Json all = Json::array();
@@ -174,7 +175,7 @@ Json gpus_of(const Job &job)
     return all;
 }
 
-/* Not where they lead to: that is their user's business. */
+/* Without the ports, which only the user may see. */
 Json names_of(const Job &job)
 {
     Json names = Json::array();
@@ -251,7 +252,7 @@ std::string Api::waiting_reason(const Job &job) const
     return job.reason.empty() || why == job.reason ? why : why + "; " + job.reason;
 }
 
-/* The reason of a job that waits for nodes which the back end cannot get. */
+/* The reason of a job that waits for nodes which the back end cannot provide. */
 std::string Api::reason_of(const Job &job) const
 {
     bool waits = (job.state == JobState::PENDING && !job.held) || job.acquiring;
@@ -345,14 +346,14 @@ Json Api::fair_share_json(uint32_t uid) const
 
 namespace {
 
-/* The number of another job; null: the user of this one may not see it. */
+/* The number of another job; null: the user of this job may not see it. */
 Json number_for(const Job &job, const Job &other, bool private_jobs)
 {
     bool visible = other.spec.uid == job.spec.uid || !private_jobs;
     return visible ? Json(other.id) : Json();
 }
 
-/* The resources that it lacks, and the jobs that are about to free cores. */
+/* The resources that it lacks, and the jobs that will soon free cores. */
 Json shortage_json(const State &state, const Job &job, bool private_jobs)
 {
     auto missing = shortage(state, job);
@@ -401,8 +402,8 @@ Json helpers_json(const State &state, const Job &job, bool private_jobs)
 
 }  // namespace
 
-/* When it starts at the latest, and who ends then, if nothing comes before it: for one job, since
- * it takes a while. */
+/* Its latest start, and the job that ends then, if no other job comes before it.  Only for a
+ * single job, because it takes some time. */
 void Api::add_forecast(Json &json, const Job &job) const
 {
     Forecast forecast = job.state == JobState::PENDING

@@ -32,8 +32,8 @@ void check_states(const std::vector<std::string> &wanted)
 
 }  // namespace
 
-/* A list of jobs on its way: found in the state, then in the store, then written.  Bit by bit, so
- * that a job may end meanwhile: it is then taken as the store has it. */
+/* A list of jobs in progress: searched in the state, then in the store, then written.  In small
+ * parts, so that a job may end meanwhile: then the stored job is used. */
 struct Api::JobList {
     UserSlots::Slot slot;
     Responder responder;
@@ -47,7 +47,7 @@ struct Api::JobList {
     bool with_past = false;
 
     JobRange left;                      /* not examined yet */
-    std::vector<JobId> found;           /* that have not ended, in order */
+    std::vector<JobId> found;           /* jobs that have not ended, in order */
     bool more_found = false;
     EndedPage page;
     std::unordered_map<JobId, const EndedJob *> ended;
@@ -138,7 +138,7 @@ bool Api::find_jobs(const std::shared_ptr<JobList> &list)
     return false;
 }
 
-/* Then inserts them by number among those that have not ended; with the queue, after them. */
+/* Then inserts them by number among the jobs that have not ended; with the queue, after them. */
 void Api::read_ended_jobs(const std::shared_ptr<JobList> &list)
 {
     auto wanted = [list, private_jobs = daemon_.settings().private_jobs](const Job &job) {
@@ -175,7 +175,7 @@ void Api::read_ended_jobs(const std::shared_ptr<JobList> &list)
         });
 }
 
-/* The members of a job in a list: all but its command, which may be long. */
+/* The members of a job in a list: all except its command, which may be long. */
 bool Api::write_jobs(const std::shared_ptr<JobList> &list)
 {
     bool is_last = list->all.empty();

@@ -1,4 +1,4 @@
-/* See api.h: nodes, and the back end that they come from. */
+/* See api.h: nodes, and their back end. */
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace elastic::rm {
 
-/* The users of these nodes: one pass over all blocks, for as many nodes as are shown. */
+/* The users of these nodes: one pass over all blocks, for any number of nodes. */
 Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
 {
     NodeUsers users(nodes.size());
@@ -93,7 +93,7 @@ Api::NodeRange Api::read_range(QueryReader &query) const
     return range;
 }
 
-/* A list of nodes on its way. */
+/* A list of nodes in progress. */
 struct Api::NodeList {
     UserSlots::Slot slot;
     Responder responder;
@@ -133,7 +133,7 @@ void Api::get_nodes(Call &call)
     });
 }
 
-/* Some more of them. */
+/* Writes some more of them. */
 bool Api::write_nodes(const std::shared_ptr<NodeList> &list)
 {
     constexpr size_t AT_ONCE = 50;

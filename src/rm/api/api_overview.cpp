@@ -91,7 +91,7 @@ void Api::get_timeline(Call &call)
         send_segments(call, range, from_ms, to_ms, segments);
 }
 
-/* The use of each group of neighbouring nodes: it reveals no single job. */
+/* The use of each group of neighbouring nodes: it shows no single job. */
 void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
                    size_t groups, size_t columns)
 {
@@ -144,7 +144,7 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
     bool is_first = query.before == INT64_MAX;
     NodeTable wanted;
     for (auto entry = range.begin; entry != range.end; ++entry) {
-        if (is_first)           /* further pages are of the same */
+        if (is_first)           /* further pages have the same values */
             nodes.push_back({{"name", entry->first}, {"cores", entry->second.cores}});
         if (!all)
             wanted.set(entry->second.name, 0);

@@ -5,7 +5,7 @@
 
 namespace elastic::rm {
 
-/* The partition of the submission; without any on this system a note reports that. */
+/* The partition of the submission; if this system has none, a note reports that. */
 void Api::read_partition(BodyReader &body, const Caller &caller, JobSpec &spec,
                          std::vector<std::string> &notes) const
 {
@@ -19,7 +19,7 @@ void Api::read_partition(BodyReader &body, const Caller &caller, JobSpec &spec,
     spec.partition.clear();
 }
 
-/* The core refuses one that does not exist, or does not take the job. */
+/* The core refuses a partition that does not exist, or does not accept the job. */
 void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec &spec) const
 {
     if (spec.partition.find(',') != std::string::npos)
@@ -35,7 +35,7 @@ void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec 
                        "partition"};
 }
 
-/* The core refuses one that does not exist, or that the job does not fit into. */
+/* The core refuses a reservation that does not exist, or into which the job does not fit. */
 void Api::read_reservation(BodyReader &body, const Caller &caller, JobSpec &spec) const
 {
     spec.reservation = body.text("reservation", RESERVATION_NAME_BYTES_MAX);

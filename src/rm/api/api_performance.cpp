@@ -12,7 +12,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t WAIT_MS = 3000;       /* a proxy that is silent for 2 s is left out */
+constexpr int64_t WAIT_MS = 3000;       /* a proxy without an answer for 2 s is omitted */
 constexpr int64_t AGE_MAX_MS = 3600 * 1000;
 
 Json ratio(const std::optional<int64_t> &ppm)
@@ -32,7 +32,7 @@ Json iteration_us(const LoopSums &sums)
 
 }  // namespace
 
-/* In the present epoch; null: nothing is known of it. */
+/* In the present epoch; null: unknown. */
 Json Api::performance_json(const Job &job) const
 {
     if (!job.performance || job.performance->samples == 0)
@@ -69,7 +69,7 @@ Json Api::performance_json(const Job &job) const
             {"held_because", held ? Json(to_string(*held)) : Json()}};
 }
 
-/* Where a program of phases is, by the newest answer of its step; null: nowhere that is known. */
+/* Position of a program with phases, from the newest answer of its step; null: unknown. */
 Json Api::phase_json(const Job &job) const
 {
     const Sampler::Newest *newest = daemon_.sampler().newest(job.id);
@@ -94,11 +94,11 @@ Json Api::history_json(const Job &job) const
     return history;
 }
 
-/* Its estimated speed-up over one process, at sizes that it can have, and what it was measured at;
- * null: nothing is known of it. */
+/* Its estimated speed-up over one process, at sizes that it can have, and the measured sizes;
+ * null: unknown. */
 Json Api::scaling_json(const Job &job) const
 {
-    constexpr int SHOWN = 40;           /* of more sizes some */
+    constexpr int SHOWN = 40;           /* maximum number of shown sizes */
     if (is_end(job.state) && !job.performance)
         return nullptr;
     Scaling scaling = scaling_of(job);
@@ -112,7 +112,7 @@ Json Api::scaling_json(const Job &job) const
         curve.push_back({{"size", size}, {"speedup", relative_speed(scaling, size) / one}});
     auto speeds = job.performance && scaling.sizes > 0 ? measured_speeds(*job.performance)
                                                        : std::vector<MeasuredSpeed>();
-    /* The size that is nearest to the present one shows what a speed is worth. */
+    /* The unit of speed is the measured size that is nearest to the present one. */
     auto nearest = std::ranges::min_element(speeds, {}, [&](const MeasuredSpeed &each) {
         return std::abs(each.size - scaling.size);
     });

@@ -1,4 +1,4 @@
-/* See api.h: records of what has happened, of all jobs or one. */
+/* See api.h: records of events, of all jobs or one. */
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ struct Api::RecordsWanted {
     Caller caller;
     RecordQuery query;
     RecordView view;
-    int64_t until_ms = 0;               /* somebody waits for them */
+    int64_t until_ms = 0;               /* a client waits for them */
 };
 
 void Api::send_records(Call &call, RecordQuery query)
@@ -50,7 +50,7 @@ void Api::wait_for_records(const std::shared_ptr<RecordsWanted> &wanted)
 
 void Api::read_records(const std::shared_ptr<RecordsWanted> &wanted)
 {
-    constexpr int64_t AGAIN_MS = 50;    /* others' records may be many */
+    constexpr int64_t AGAIN_MS = 50;    /* there may be many records of other users */
     struct Answer {
         bool is_empty;
         uint64_t next;

@@ -1,4 +1,4 @@
-/* See api.h: a report on many jobs, such as their waits and runtimes. */
+/* See api.h: a report on many jobs, for example their waits and run times. */
 
 #include <set>
 #include <unordered_set>
@@ -19,7 +19,7 @@ struct Api::ReportQuery {
     std::set<JobId> ids;
     bool by_user = false, private_jobs = true;
 
-    JobId after = 0;                    /* those up to here have been visited */
+    JobId after = 0;                    /* jobs up to this one have been visited */
     int64_t now_ms = 0, cores = 0;
     std::vector<JobFacts> living;
     EndedJobs::Facts ended;
@@ -32,7 +32,7 @@ struct Api::ReportQuery {
     }
 };
 
-/* After a restart it may take a moment until all that has ended is known again. */
+/* After a restart it may take some time until all ended jobs are loaded. */
 void Api::get_report(Call &call)
 {
     constexpr int64_t LOADING_MAX_MS = 60000;
@@ -61,7 +61,8 @@ void Api::get_report(Call &call)
     });
 }
 
-/* A job that ends meanwhile is among the living, and not among those that had ended before. */
+/* A job that ends meanwhile counts among the jobs that have not ended, and not among those that
+ * ended before. */
 void Api::send_report(const std::shared_ptr<ReportQuery> &query)
 {
     query->now_ms = daemon_.now_ms();

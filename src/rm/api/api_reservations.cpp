@@ -67,7 +67,7 @@ void Api::get_reservations(Call &call)
     respond_json(call.responder, {{"reservations", std::move(all)}});
 }
 
-/* The fields that the body has. */
+/* The fields that are present in the body. */
 void Api::read_reservation_fields(BodyReader &body, NodeReservation &reservation) const
 {
     constexpr size_t NODES_BYTES_MAX = 1 << 16;

@@ -40,7 +40,7 @@ template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum ot
     body.fail(name, "must be one of " + known);
 }
 
-/* So many whole nodes.  Nodes are filled one after the other, so that some numbers of processes
+/* This number of whole nodes.  Nodes are filled in sequence, so that some numbers of processes
  * need fewer nodes. */
 void put_on_nodes(const BodyReader &body, JobSpec &spec, int nodes)
 {
@@ -57,10 +57,10 @@ void put_on_nodes(const BodyReader &body, JobSpec &spec, int nodes)
                            " nodes, or a multiple of " + std::to_string(nodes) + " processes");
 }
 
-/* Memory is counted in cores, each of which stands for so much of it. */
+/* Memory is counted in cores: each core includes a fixed amount of memory. */
 struct MemoryRequest {
     int64_t per_core_mib = 0, per_node_mib = 0; /* 0: none */
-    int64_t core_mib = 0;       /* what a core stands for; 0: memory is not counted */
+    int64_t core_mib = 0;       /* memory of a core; 0: memory is not counted */
 };
 
 MemoryRequest read_memory(BodyReader &body, const Settings &settings)
@@ -75,7 +75,7 @@ MemoryRequest read_memory(BodyReader &body, const Settings &settings)
     return memory;
 }
 
-/* As many cores as stand for the memory of a process. */
+/* Books as many cores as are needed for the memory of a process. */
 void book_memory(const BodyReader &body, JobSpec &spec, const char *field, int64_t mib,
                  const MemoryRequest &memory)
 {
@@ -106,7 +106,7 @@ void book_memory_of_nodes(const BodyReader &body, JobSpec &spec, int cores_of_no
     book_memory(body, spec, FIELD, (memory.per_node_mib + on_node - 1) / on_node, memory);
 }
 
-/* Whole nodes, some of which are named. */
+/* Whole nodes of which some are named. */
 void check_listed(const BodyReader &body, const JobSpec &spec, int nodes)
 {
     if (nodes > 0 && spec.nodelist.size() > static_cast<size_t>(nodes))
@@ -212,7 +212,7 @@ void read_launch(BodyReader &body, Launch &launch, std::string &script)
     read_limits(body, launch.limits);
 }
 
-/* A signal some time before the time limit; at the start, if that is longer than the limit. */
+/* A signal some time before the time limit; at the start, if that time is longer than the limit. */
 void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
 {
     if (!body.has("limit_signal"))
@@ -227,7 +227,7 @@ void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
         body.fail("limit_signal", "needs a time limit");
 }
 
-/* Sent where a command for it is configured; else a note reports that. */
+/* Sent if a command for it is configured; else a note reports that. */
 void read_mail(BodyReader &body, const Settings &settings, const JobSpec &spec, Launch &launch,
                std::vector<std::string> &notes)
 {
@@ -266,7 +266,7 @@ int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_no
     if (body.has("time_limit_ms") && limit_ms < 1000 && (limit_ms > 0 || !may_be_none))
         body.fail("time_limit_ms", "must be at least 1000");
     if (body.has("time_limit_ms") && limit_ms == 0 && otherwise > 0 && most_ms == 0)
-        return LONGEST_LIMIT_MS;        /* 0 is the default */
+        return LONGEST_LIMIT_MS;        /* 0 means the default */
     if (most_ms == 0 || (limit_ms > 0 && limit_ms <= most_ms))
         return limit_ms;
     if (body.has("time_limit_ms"))
@@ -285,7 +285,7 @@ int Api::read_priority(BodyReader &body, const Caller &caller) const
     return priority;
 }
 
-/* Jobs that have ended need not be known to the core any more. */
+/* Ended jobs may be unknown to the core. */
 void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
 {
     for (size_t kind = 0; kind < std::size(NamesOf<DependencyKind>::names); kind++) {
@@ -409,8 +409,7 @@ void Api::check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const
             {{"Retry-After", "60"}}};
 }
 
-/* Of all that is stored, including ended jobs; the oldest of these are deleted if it is too
- * much. */
+/* Includes all stored data of ended jobs; the oldest of these are deleted if it is too much. */
 void Api::check_bytes(uint32_t uid, size_t bytes) const
 {
     int64_t most = daemon_.settings().bytes_per_user_max;

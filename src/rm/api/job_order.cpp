@@ -40,7 +40,7 @@ JobList sorted(const State &state, JobOrder order, const std::vector<Job> &jobs)
     return list;
 }
 
-/* Jobs that have ended have numbers between those of the others. */
+/* The numbers of ended jobs lie between those of the others. */
 template <class Iterator>
 void merge(const State &state, JobOrder order, Iterator job, Iterator end, const JobList &ended,
            const Take &take)
@@ -80,7 +80,7 @@ void each_in_queue(const State &state, const JobList &ended, const Take &take)
             return;
 }
 
-/* A few that were named. */
+/* Only a few named jobs. */
 void each_of(const State &state, JobOrder order, JobList jobs, const JobRange &range,
              const Take &take)
 {

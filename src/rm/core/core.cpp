@@ -86,7 +86,7 @@ Actions Core::Impl::handle(const Event &event)
     std::visit([this](const auto &content) { on(content); }, event.content);
     check_dependents();
     enter_again();
-    admit_tasks();              /* tasks may have become ready, or may be so no longer */
+    admit_tasks();              /* tasks may have become ready, or are no longer ready */
     change_gpus();
     schedule();
     delete_removed_nodes();
@@ -94,9 +94,9 @@ Actions Core::Impl::handle(const Event &event)
     return std::exchange(out_, {});
 }
 
-/* Until the policy has nothing to add: what it has decided may open possibilities (a reservation
- * is for another time now).  It comes to an end, since each decision takes a waiting or running
- * job out of its hands. */
+/* Repeats until the policy decides nothing more: a decision may permit another one (a
+ * reservation may have another time now).  The loop ends, because each decision removes a
+ * waiting or running job from consideration. */
 void Core::Impl::schedule()
 {
     let_in();
@@ -120,13 +120,13 @@ void Core::Impl::schedule()
             if (limit_growth(job, each))
                 adapt(job, each, false);
         }
-        admit_tasks();          /* for those whose nodes a reservation has closed meanwhile */
+        admit_tasks();          /* for tasks whose nodes have been reserved meanwhile */
     } while (!decisions.starts.empty() || !decisions.changes.empty() || refuse_impatient());
     state.policy_at_ms = earlier(decisions.recheck_ms, again_ms);
     last_dependence_ = decisions.depends_on;
 }
 
-/* Whether another call of the policy would decide nothing, since no input of its last decision
+/* Whether another call of the policy would decide nothing, because no input of its last decision
  * has changed. */
 bool Core::Impl::is_decided() const
 {
@@ -184,7 +184,7 @@ Job *Core::Impl::job_of_request(const std::string &request, JobId id)
 
 namespace {
 
-/* Of users who have used much, as far as that still counts. */
+/* Limits the delays of users with much use, as far as that use still counts. */
 void limit_delays(State &state)
 {
     for (auto &entry : state.uses) {
@@ -220,14 +220,14 @@ void reindex(State &state, const Config &before)
 
 }  // namespace
 
-/* The configuration adds to the specification of a new job. */
+/* Adds the values of the configuration to the specification of a new job. */
 void Core::Impl::complete(JobSpec &spec) const
 {
     spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
     state.enter(spec);
 }
 
-/* Jobs that run keep the nodes that they have. */
+/* Running jobs keep their nodes. */
 void Core::Impl::change_partitions()
 {
     state.set_partitions();

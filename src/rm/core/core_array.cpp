@@ -9,7 +9,7 @@
 
 namespace elastic::rm {
 
-/* The request is that of the first one. */
+/* The request belongs to the first task. */
 void Core::Impl::add_tasks(const std::string &request, JobSpec spec,
                            const std::vector<Dependency> &open)
 {
@@ -24,8 +24,8 @@ void Core::Impl::add_tasks(const std::string &request, JobSpec spec,
             ArrayTask{first, index, counts.limit > 0, false});
 }
 
-/* The jobs that a request is about and to which it can be done; it is answered.  Of one job that
- * does not fit: why not. */
+/* The jobs of a request to which it can be applied; the request is answered.  For a single job
+ * to which it cannot: the reason. */
 std::vector<Job *> Core::Impl::jobs_of_request(const JobRequest &event,
                                                const std::function<bool(const Job &)> &fits,
                                                const std::string &why_not)
@@ -110,7 +110,8 @@ void Core::Impl::admit_tasks()
         auto admitted = [&] {
             return tasks().queued.size() + static_cast<size_t>(tasks().allocated);
         };
-        while (admitted() > limit && !tasks().queued.empty()) { /* one was released from its hold */
+        /* a task was released from its hold */
+        while (admitted() > limit && !tasks().queued.empty()) {
             Job &job = state.jobs.change(*tasks().queued.rbegin());
             update(job, [&] { job.task->waits = true; });
         }

@@ -15,7 +15,7 @@ void Core::Impl::joining_departs(Job &job, bool releasing)
                                   releasing, std::exchange(adaptation.gpus, {})});
 }
 
-/* Nodes of a back end for joining processes stay booked until it has taken them back. */
+/* Nodes of a back end for joining processes stay booked until the back end has released them. */
 bool Core::Impl::keep_joining(Job &job)
 {
     if (!state.config.asynchronous_nodes || job.adaptation->joining.empty())
@@ -47,7 +47,7 @@ void Core::Impl::freed(Job &job, uint64_t request)
     record(record::FREED, job, data, "blocks", departure_copy.blocks);
 }
 
-/* No request led to it, so that it has a number apart from those of requests.  Loans count as
+/* No request caused it, so that its number is separate from those of requests.  Loans count as
  * removed first. */
 void Core::Impl::left(Job &job, const StepLeft &event)
 {

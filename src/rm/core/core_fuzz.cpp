@@ -1,7 +1,7 @@
 /*
- * Fuzzes the core from its store's side: a snapshot or a log of events (a JSON object per line) as
- * from a damaged or foreign store.  Accepted input leaves a core that obeys its invariants and that
- * its own snapshot describes in full.
+ * Fuzzes the core through its stored data: a snapshot or a log of events (a JSON object per line)
+ * as from a damaged or foreign store.  If the input is accepted, the core obeys its invariants and
+ * its own snapshot describes it completely.
  */
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void require(bool holds, const std::string &what)
     abort();
 }
 
-/* The same from its own snapshot. */
+/* Restores the same from its own snapshot. */
 void check_snapshot(const Core &core)
 {
     Json snapshot = core.snapshot();

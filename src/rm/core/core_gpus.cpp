@@ -26,7 +26,7 @@ void Core::Impl::on(const NodeGpusSet &event)
     change_gpus(node);
 }
 
-/* As far as its jobs allow it. */
+/* As far as the jobs of the node allow it. */
 void Core::Impl::change_gpus(Node &node)
 {
     if (node.gpus == node.gpus_next || !can_have_gpus(node, node.gpus_next))
@@ -35,7 +35,7 @@ void Core::Impl::change_gpus(Node &node)
     record(record::NODE_GPUS, 0, node.name, {{"gpus", node.gpus}});
 }
 
-/* After ends of jobs. */
+/* Called after ends of jobs. */
 void Core::Impl::change_gpus()
 {
     if (state.indices().nodes.changing_gpus == 0)

@@ -1,4 +1,4 @@
-/* See core_impl.h: a job's way through its states (job_table.h). */
+/* See core_impl.h: the states of a job and their changes (job_table.h). */
 
 #include <cassert>
 
@@ -13,7 +13,7 @@ namespace {
 
 /* a step may report any value */
 constexpr int64_t STANDSTILL_MAX_MS = int64_t{366} * 86400 * 1000;
-/* of the newest value in an exponential mean: one in so many */
+/* weight of the newest value in an exponential mean: 1 / MEAN_PART */
 constexpr int64_t MEAN_PART = 4;
 
 void add_to_mean(int64_t &mean_ms, int64_t value_ms)
@@ -34,8 +34,8 @@ void Core::Impl::move(Job &job, JobEvent event)
 
 namespace {
 
-/* Recomputing the rule from the numbers alone gives it again: the rest of the record is not needed
- * for that (SPEC-performance X1). */
+/* Evaluating the rule with these numbers gives it again: the rest of the record is not needed
+ * (SPEC-performance X1). */
 Json why_started(const StartNumbers &numbers)
 {
     Json why = write(numbers);
@@ -98,7 +98,7 @@ void Core::Impl::started(Job &job)
     count_start(job);
 }
 
-/* Ends the step; the verdict is what the job will be (PENDING: it waits again). */
+/* Ends the step; the verdict is the next state of the job (PENDING: it waits again). */
 void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
 {
     if (job.acquiring)
@@ -117,14 +117,15 @@ void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
     record(record::COMPLETING, job, [&]() -> Json {
         return {{"step", job.step}, {"verdict", to_string(verdict)}, {"reason", reason}};
     });
-    if (was_starting)           /* nobody waits for its start any more */
+    if (was_starting)           /* no request waits for its start any more */
         state.turns.push_back({job.id, job.state});
     out_.push_back(SignalStep{job.id, job.step, SIGNAL_TERMINATE});
-    if (is_suspended)           /* its processes take the signal when they continue */
+    if (is_suspended)           /* its processes receive the signal when they continue */
         out_.push_back(suspend_step(job));
 }
 
-/* Nothing of the step runs any more.  If its end was decided before (stop), that decision holds. */
+/* Nothing of the step runs any more.  If its end was decided before (stop), that decision is
+ * kept. */
 void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
 {
     if (job.adaptation) {
@@ -160,7 +161,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         finish(job);
 }
 
-/* All is given back. */
+/* All its resources are released. */
 void Core::Impl::finish(Job &job)
 {
     add_use(job);
@@ -223,8 +224,8 @@ void Core::Impl::end(Job &job, JobEvent event)
     state.finished.push_back(job.id);
 }
 
-/* Before an event, so that the records of a job that has ended by the last one find it, however
- * many have ended with it. */
+/* Called before an event, so that the records of jobs that ended with the last event still find
+ * them, in any number. */
 void Core::Impl::remove_finished()
 {
     while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {
@@ -244,7 +245,7 @@ void Core::Impl::remove_finished()
 void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 {
     bool must_acquire = state.config.asynchronous_nodes && !change.joining.empty();
-    /* as it is before */
+    /* before the change */
     Json why = keeps_history && change.why ? change.why(state, job) : Json();
     rebook(job, [&] {
         move(job, JobEvent::ADAPT);
@@ -305,7 +306,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
             job.departures.push_back(departure);
         job.committed++;
         int64_t standstill_ms = std::clamp<int64_t>(event.standstill_ms, 0, STANDSTILL_MAX_MS);
-        if (adaptation.overdue)         /* since it was agreed on its program has computed */
+        if (adaptation.overdue)         /* the program has computed since the agreement */
             standstill_ms = 0;
         job.standstill_ms += standstill_ms;
         if (!adaptation.overdue)
@@ -341,8 +342,8 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
     check_slots(job);
 }
 
-/* A change in progress may have happened or not: the job owns all cores that it might have until
- * it ends. */
+/* It is unknown whether a change in progress has happened: the job keeps all cores that it might
+ * have until it ends. */
 void Core::Impl::stop_believing(Job &job, const std::string &reason)
 {
     std::string why = "step protocol broken: " + reason;
@@ -370,7 +371,7 @@ void Core::Impl::come_to_nothing(Job &job, bool failed, const std::string &reaso
         out_.push_back(release(job, job.departures.back()));
 }
 
-/* A repetition that was due at this moment is not needed any more. */
+/* Cancels a repetition that was due now. */
 void Core::Impl::unsend_resize(const Job &job)
 {
     std::erase_if(out_, [&](const Action &action) {
@@ -388,7 +389,7 @@ bool was_to_give_back(const Job &job, const Adaptation &adaptation)
 
 }  // namespace
 
-/* Its one end, other than a commit. */
+/* Its only end other than a commit. */
 void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::string &reason)
 {
     unsend_resize(job);

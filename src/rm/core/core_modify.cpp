@@ -1,9 +1,12 @@
-/* See core_impl.h: programs that give themselves another size, and whose processes all wait for
- * it (MPIX_Comm_modify; clauses DM5, DM6 of the specification of dynamic processes). No other
- * change of such a job happens meanwhile, and no policy is called: the whole growth is granted
- * when it fits, like slots (slot_requests.h), and released cores are taken at once. A job can
- * have the sizes of its range, and beyond it as many processes as it may have slots. The step
- * reports the end of the request also after a failed change. */
+/* See core_impl.h: programs that change their own size, while all their processes wait for it
+ * (MPIX_Comm_modify; clauses DM5, DM6 of the specification of dynamic processes).
+ *
+ * No other change of such a job happens meanwhile, and no policy is called: the whole growth is
+ * granted when it fits, like slots (slot_requests.h), and released cores are accepted at once.
+ *
+ * A job can have the sizes of its range, and beyond it as many processes as it may have slots.
+ *
+ * The step reports the end of the request also after a failed change. */
 
 #include "core/core_impl.h"
 #include "core/policy/requested_sizes.h"
@@ -25,7 +28,7 @@ Change change_to(const Job &job, int size)
 
 }  // namespace
 
-/* The size that it waits for; 0: it can never have it, and why. */
+/* The size for which it waits; 0: it can never have it, and why. */
 int Core::Impl::own_size_for(const Job &job, std::string &why) const
 {
     const JobSpec &spec = job.spec;
@@ -51,7 +54,7 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
     return size;
 }
 
-/* The time of the next check in any case; or NEVER. */
+/* Returns the time of the next check in any case; or NEVER. */
 int64_t Core::Impl::grant_modifies()
 {
     int64_t again_ms = NEVER;
@@ -73,7 +76,7 @@ int64_t Core::Impl::grant_modifies()
     return again_ms;
 }
 
-/* If it fits now. */
+/* Grants it if it fits now. */
 void Core::Impl::grant_modify(Job &job)
 {
     int size = job.size_request->size;

@@ -99,7 +99,7 @@ void Core::Impl::on(const NodeRemoved &event)
     if (found == state.nodes.end() || found->second.removed)
         return;
     Node &node = found->second;
-    if (node.up && node.used > 0) {     /* its jobs go on, and leave it when they can */
+    if (node.up && node.used > 0) {     /* its jobs continue, and leave the node when possible */
         count_as_given(node);
         update(node, [&] { node.trouble = "it is no longer in the configuration"; });
     } else if (node.up) {
@@ -109,8 +109,8 @@ void Core::Impl::on(const NodeRemoved &event)
     record(record::NODE_REMOVED, 0, event.node, Json::object());
 }
 
-/* The steps whose world reaches to it cannot go on (SPEC E4); one that only grows to it or shrinks
- * from it reports by itself what becomes of that. */
+/* Steps with processes on the node cannot continue (SPEC E4).  A step that only grows to it or
+ * shrinks from it reports the result itself. */
 void Core::Impl::down(Node &node, const std::string &reason)
 {
     update(node, [&] {
@@ -137,7 +137,7 @@ void Core::Impl::down(Node &node, const std::string &reason)
     }
 }
 
-/* A fault of the node would make an end of the whole queue, one job after the other. */
+/* A fault of the node would end the whole queue, one job after another. */
 void Core::Impl::note_start_fault(const std::string &name, const std::string &reason)
 {
     constexpr size_t FAULTS_MAX = 3;
@@ -174,7 +174,7 @@ void Core::Impl::delete_removed_nodes()
 
 /* ---- nodes that a back end gives and takes --------------------------------------------------- */
 
-/* Whether the job may book `blocks` instead of what it has booked for that. */
+/* Whether the job may book `blocks` instead of its booking for that request. */
 bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const
 {
     if (count_processes(instead_of) != count_processes(blocks))
@@ -257,8 +257,8 @@ void Core::Impl::on(const NodesReleased &event)
         freed(*job, event.request);
 }
 
-/* Others no longer wait for nodes that they have taken: else jobs would free nodes once more
- * before NodesWanted reports the change. */
+/* Others no longer wait for nodes that they have received: else jobs would release nodes once
+ * more before NodesWanted reports the change. */
 void Core::Impl::count_as_given(const Node &node)
 {
     if (node.state() == NodeState::UP && node.used == 0 && state.wanted_nodes > 0 &&
@@ -266,7 +266,7 @@ void Core::Impl::count_as_given(const Node &node)
         state.wanted_by.clear();
 }
 
-/* If its step has ended because of that before this was known, it has not failed by itself. */
+/* If its step has ended because of that before the report, the job has not failed by itself. */
 void Core::Impl::on(const NodesLost &event)
 {
     Job *job = job_of_step(event);

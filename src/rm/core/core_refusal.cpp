@@ -1,4 +1,4 @@
-/* See core_impl.h: why a job is not accepted. */
+/* See core_impl.h: reasons to refuse a job. */
 
 #include "core/core_impl.h"
 #include "core/placement.h"
@@ -43,7 +43,7 @@ std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
     return capacity_refusal(spec);
 }
 
-/* When nothing is reserved for others. */
+/* Without reservations for others. */
 std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
 {
     JobSpec spec = state.unreserved(reduced);
@@ -65,7 +65,7 @@ std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
            std::to_string(capacity) + " such processes; request less";
 }
 
-/* Of a job that not any node will do, and needs more than fits. */
+/* For a job that cannot use just any node, and needs more than fits. */
 std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capacity) const
 {
     for (const NodeName &name : spec.nodelist) {
@@ -93,7 +93,7 @@ std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capaci
            (spec.exclude.empty() ? "" : ", or exclude fewer nodes");
 }
 
-/* Empty, or why its partition does not take the job. */
+/* Empty, or why its partition does not accept the job. */
 std::string Core::Impl::partition_refusal(const JobSpec &spec) const
 {
     const std::vector<Partition> &all = state.config.partitions;
@@ -161,7 +161,7 @@ std::string Core::Impl::core_time_refusal(const JobSpec &spec) const
     return "";
 }
 
-/* With its tasks. */
+/* Including its tasks. */
 std::string Core::Impl::too_many_refusal(const JobSpec &spec) const
 {
     size_t tasks = spec.array.empty() ? 1 : parse_array(spec.array).value().indices.size();

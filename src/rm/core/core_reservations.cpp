@@ -1,12 +1,12 @@
 /*
  * See core_impl.h: nodes that are reserved for a time.
  *
- * The nodes that a job may have follow from its partition, its time limit and the reservations
+ * The nodes that a job may have depend on its partition, its time limit and the reservations
  * (State::enter).  When a reservation begins or ends, and when nodes are new, all jobs enter their
  * partitions again, a bounded number in one event.  As time passes, nodes of a later reservation
  * are closed to a waiting job, too: that is checked when a policy would start it.
  *
- * The configuration has some reservations, administrators make others by commands.  All are in
+ * The configuration contains some reservations, administrators make others by commands.  All are in
  * Config::reservations, so that they are stored; a new configuration contains the latter (Daemon).
  */
 
@@ -35,7 +35,7 @@ void Core::Impl::enter_again()
     state.changed();
 }
 
-/* The decision to start it was made for nodes of which it may not have all any more. */
+/* The start was decided for nodes of which the job may no longer have all. */
 bool Core::Impl::has_other_nodes(Job &job)
 {
     if (state.config.reservations.empty() && job.spec.reservation.empty())
@@ -67,7 +67,7 @@ bool Core::Impl::is_of_configuration(const std::string &request, const NodeReser
     return !reservation.made;
 }
 
-/* Jobs on nodes at once, since they may grow; the others in turn. */
+/* Jobs on nodes at once, because they may grow; the others in turn. */
 void Core::Impl::set_reservations(std::vector<NodeReservation> reservations)
 {
     state.config.reservations = std::move(reservations);

@@ -12,8 +12,9 @@ namespace elastic::rm {
 
 namespace {
 
-/* Of the sizes that the job can have, that the request allows, and that are not beyond `most`:
- * the requested one, else the next smaller, else the next greater one; 0: none. */
+/* The nearest size to the requested one among those that the job can have, that the request
+ * allows, and that are at most `most`: the requested size, else the next smaller, else the next
+ * greater one; 0: none. */
 int best_size(const JobSpec &spec, const SizeRequest &size_request, int most)
 {
     int highest = std::min(size_request.maximum, most);
@@ -26,7 +27,7 @@ int best_size(const JobSpec &spec, const SizeRequest &size_request, int most)
 
 }  // namespace
 
-/* A repeated request is no longer open, or known; only our refusal may not have arrived. */
+/* A repeated request is no longer open, or is known; only the refusal by the core may be lost. */
 void Core::Impl::on(const StepSizeRequest &event)
 {
     Job *job = job_of_running(event);
@@ -51,7 +52,7 @@ void Core::Impl::on(const StepSizeRequest &event)
         job->wishing = event.size_request.mpiexec;
         job->last_size_request = event.size_request.number;
         job->size_request_refusal.clear();
-        /* it is no offer that was refused before */
+        /* it is not an offer that was refused before */
         if (event.size_request.modify || event.size_request.waits)
             job->offer_after_ms = job->refusals = 0;
     });
@@ -85,7 +86,7 @@ void Core::Impl::on(const StepSizeRequestEnded &event)
         end_size_request(*job, event.result, event.reason);
 }
 
-/* Again when the sizes have changed that the job can have. */
+/* Checks it again when the sizes that the job can have have changed. */
 void Core::Impl::check_size_request(Job &job)
 {
     if (!job.size_request)
@@ -97,7 +98,7 @@ void Core::Impl::check_size_request(Job &job)
     if (target != job.size_request->target)
         update(job, [&] {
             job.size_request->target = target;
-            job.wished_size = 0;        /* who speaks last has the last word */
+            job.wished_size = 0;        /* the latest request counts */
         });
 }
 
@@ -141,8 +142,8 @@ std::string Core::Impl::why_not_now(const Job &job) const
     return "no cores are free for more than " + std::to_string(job.size()) + " processes";
 }
 
-/* The policy has nothing to add.  As long as somebody gives cores back they may be had soon.
- * Whether anybody was refused. */
+/* The policy decides nothing more.  While some job is releasing cores, they may be available
+ * soon.  Returns whether a request was refused. */
 bool Core::Impl::refuse_impatient()
 {
     if (state.indices().impatient.empty() || !state.indices().freeing.empty())
@@ -176,7 +177,7 @@ void Core::Impl::end_size_request(Job &job, const std::string &result, const std
     });
 }
 
-/* The step is over, or not believed any more. */
+/* The step has ended, or its reports are no longer accepted. */
 void Core::Impl::remove_size_request(Job &job, const std::string &reason)
 {
     if (job.size_request)

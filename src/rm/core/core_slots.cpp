@@ -1,8 +1,10 @@
 /* See core_impl.h: slots beside the worlds of running jobs, for processes that their programs
- * start one by one (clauses DA1, DA2 of the specification of dynamic processes). They are booked
- * from their grant on until the step reports that it has released them, or has ended. The step
- * reports all slots that it has; grants that are not included yet are repeated. World and slots
- * together never exceed the job's maximum. */
+ * start one by one (clauses DA1, DA2 of the specification of dynamic processes).
+ *
+ * They are booked from their grant on until the step reports that it has released them, or has
+ * ended.  The step reports all slots that it has; grants that are not included yet are repeated.
+ *
+ * World and slots together never exceed the job's maximum. */
 
 #include "core/core_impl.h"
 #include "core/placement.h"
@@ -21,7 +23,7 @@ std::map<std::string, int> count_by_node(const Blocks &blocks)
     return counts;
 }
 
-/* The important part first: it is cut at REQUEST_REASON_BYTES_MAX. */
+/* The important part comes first: the text is cut at REQUEST_REASON_BYTES_MAX. */
 std::string describe_own_nodes(const SlotRequest &slot_request, int capacity)
 {
     const std::string where = slot_request.host.empty()
@@ -43,7 +45,7 @@ std::vector<NodeName> exclusive_nodes(const StepSlots &event)
     return nodes;
 }
 
-/* Nodes on which nothing of the job is any more. */
+/* Nodes without any process or slot of the job now. */
 Blocks left_nodes(const Job &job, const Blocks &before)
 {
     Blocks now = present(job), left;
@@ -69,7 +71,7 @@ bool is_same(const SlotRequest &known, const SlotRequest &reported)
 
 }  // namespace
 
-/* Empty, or what of it cannot be: it would hold what it was not given. */
+/* Empty, or the error: the step would hold slots that were not granted. */
 std::string check(const Slots &known, const StepSlots &event)
 {
     if (event.granted > known.granted)
@@ -158,7 +160,7 @@ void Core::Impl::release_left(Job &job, const Blocks &before)
     Blocks left = state.config.asynchronous_nodes ? left_nodes(job, before) : Blocks();
     if (left.empty())
         return;
-    uint64_t number = uint64_t{1} << 51;        /* apart from those of requests, and of left() */
+    uint64_t number = uint64_t{1} << 51;  /* separate from the numbers of requests, and of left() */
     while (std::ranges::find(job.departures, number, &Departure::request) != job.departures.end())
         number++;
     rebook(job, [&] {
@@ -218,7 +220,7 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
                {{"step", job.step}, {"places", have}, {"released", had - have}});
 }
 
-/* To be called before their number changes. */
+/* Call it before their number changes. */
 void Core::Impl::count_beside(Job &job)
 {
     add_time_beside(job.times, job, state.now_ms);
@@ -226,8 +228,8 @@ void Core::Impl::count_beside(Job &job)
         job.slots->counted_ms = state.now_ms;
 }
 
-/* No grant precedes them: they run already, so that waiting jobs and exclusive slots do not
- * matter.  Cores are booked as far as there are free ones and the job may have slots. */
+/* They run without a grant, so that waiting jobs and exclusive slots do not matter.  Cores are
+ * booked as far as cores are free and the job may have slots. */
 void Core::Impl::take_spawned(Job &job, const std::vector<NodeProcesses> &spawned)
 {
     if (job.slots->spawned == spawned)
@@ -246,7 +248,7 @@ void Core::Impl::take_spawned(Job &job, const std::vector<NodeProcesses> &spawne
                                   {"without_cores", count_unbooked(job)}});
 }
 
-/* `over`: it has got its slots, or needs them no more. */
+/* `over`: it has received its slots, or no longer needs them. */
 void Core::Impl::end_slot_request(const Job &job, uint64_t number, const std::string &result,
                                const std::string &reason)
 {
@@ -257,7 +259,7 @@ void Core::Impl::end_slot_request(const Job &job, uint64_t number, const std::st
                                      {"reason", reason}});
 }
 
-/* Empty: it may wait. */
+/* Empty: the request may wait. */
 std::string Core::Impl::why_never(const Job &job, const SlotRequest &slot_request) const
 {
     const int most = most_slots(job),
@@ -336,7 +338,7 @@ void Core::Impl::give_slots()
     }
 }
 
-/* The step is over, or another mpiexec has begun: nothing of it runs any more. */
+/* The step has ended, or another mpiexec has begun: nothing of it runs any more. */
 void Core::Impl::remove_slots(Job &job, const std::string &reason)
 {
     if (!job.slots)
@@ -349,7 +351,7 @@ void Core::Impl::remove_slots(Job &job, const std::string &reason)
     });
 }
 
-/* All that it may have stays its own until it ends. */
+/* The job keeps all slots that it may have until it ends. */
 void Core::Impl::remove_slot_requests(Job &job, const std::string &reason)
 {
     if (!job.slots)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t CPU_MAX_MS = int64_t{1} << 50;        /* a step may report anything */
 
-/* Rising, and not all. */
+/* Rising, and not all ranks. */
 bool are_some_ranks(const std::vector<int> &ranks, int size)
 {
     bool rising = std::ranges::adjacent_find(ranks, std::greater_equal<>()) == ranks.end();
@@ -23,7 +23,7 @@ bool are_some_ranks(const std::vector<int> &ranks, int size)
 
 }  // namespace
 
-/* Late and repeated reports are ordinary: they concern an earlier step or are known, and change
+/* Late and repeated reports are normal: they concern an earlier step or are known, and change
  * nothing. */
 Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
 {
@@ -88,7 +88,7 @@ void Core::Impl::set_mode(Job *job, StepMode mode)
         return;
     bool was_rigid = job->mode == StepMode::RIGID;
     update(*job, [&] { job->mode = mode; });
-    /* reservations have counted on what it would give, or would not */
+    /* reservations have counted on its donations, or have not */
     if (mode == StepMode::RIGID || was_rigid)
         state.sampled();
     record(record::MODE, *job, [&]() -> Json {
@@ -104,7 +104,7 @@ void Core::Impl::on(const StepStartFailed &event)
         return;
     if (job->state != JobState::STARTING && job->state != JobState::COMPLETING)
         return unexpected("step_start_failed of a step that runs", job->id);
-    /* Nodes that a back end gives are not ours to drain. */
+    /* Nodes of a back end that requests them elsewhere cannot be drained here. */
     bool is_ours = state.config.own_nodes || !state.config.asynchronous_nodes;
     bool is_fault_of_node = event.node_fault && is_ours &&
         job->state == JobState::STARTING && !job->blocks.empty();
@@ -211,7 +211,7 @@ void Core::Impl::on(const StepLeft &event)
     left(*job, event);
 }
 
-/* An answer may come when its change is over: a removal is, when its processes have ended. */
+/* A reply may arrive after the end of its change: for a shrink, after the end of its processes. */
 void Core::Impl::on(const StepSetChange &event)
 {
     Job *job = job_of_running(event);
@@ -272,7 +272,7 @@ void Core::Impl::on(const StepEnded &event)
         job->cpu_ms = std::max<int64_t>(job->cpu_ms, 0) +
             std::clamp<int64_t>(event.cpu_ms, 0, CPU_MAX_MS);
     job->rss_bytes = std::max(job->rss_bytes, event.rss_bytes);
-    /* It ended before it could be stopped (perhaps while elasticd was down).  After a signal,
+    /* It ended before it could be stopped (perhaps while elasticd did not run).  After a signal,
      * code 0 proves nothing: mpiexec may end with it. */
     if (job->state == JobState::COMPLETING && event.exit_code == 0 && !event.signalled &&
         job->verdict != JobState::CANCELLED) {

@@ -1,6 +1,6 @@
 /* See core_impl.h: jobs whose processes are stopped for a time (SuspendJob, ResumeJob).  A
- * suspended job keeps its nodes, since its processes keep their memory, and its size.  Its time
- * limit does not run. */
+ * suspended job keeps its nodes, because its processes keep their memory, and its size.  Its
+ * time limit does not run. */
 
 #include "core/core_impl.h"
 #include "core/record.h"
@@ -62,7 +62,7 @@ void Core::Impl::end_suspension(Job &job)
 {
     if (job.suspended_at_ms == NEVER)
         return;
-    /* more than none, as the sign that it was suspended */
+    /* at least 1, which shows that it was suspended */
     int64_t lasted_ms = std::max<int64_t>(state.now_ms - job.suspended_at_ms, 1);
     job.suspended_ms += lasted_ms;
     job.suspended_at_ms = NEVER;
@@ -71,7 +71,7 @@ void Core::Impl::end_suspension(Job &job)
         job.performance->interrupted = true;
 }
 
-/* Of a step that has been started. */
+/* For a step that has been started. */
 int64_t Core::Impl::limit_at_ms(const Job &job) const
 {
     int64_t limit_ms = time_limit(state, job.spec);

@@ -1,10 +1,10 @@
 /*
  * See core_impl.h: overdue answers, and all orders that await one and may be sent again.
  *
- * Each job has one deadline, for the answer that it awaits at present.  An action without an
- * answer is repeated, at growing intervals: after answer_tries_max times a start is given up and a
- * change withdrawn; actions that end a step or release nodes are repeated for ever, since cores
- * are only free when that is certain.
+ * Each job has one deadline, for the answer that it awaits at present.  An action without an answer
+ * is repeated, at growing intervals: after answer_tries_max times a start is given up and a change
+ * withdrawn; actions that end a step or release nodes are repeated for ever, because cores are free
+ * only when the end is certain.
  */
 
 #include "core/core_impl.h"
@@ -20,7 +20,7 @@ void Core::Impl::due()
     count_use();
     while (!indices.limits.empty() && indices.limits.begin()->first <= state.now_ms) {
         Job &job = state.jobs.change(indices.limits.begin()->second);
-        if (job.state == JobState::STARTING)    /* the limit counts from when it runs */
+        if (job.state == JobState::STARTING)    /* the limit counts from the start of the step */
             update(job, [&] {
                 job.limit_at_ms = state.now_ms + std::max<int64_t>(time_limit(state, job.spec), 1);
             });
@@ -40,7 +40,7 @@ void Core::Impl::due()
     state.changed();
 }
 
-/* Waits once more for an answer, longer each time.  Returns the number of waits. */
+/* Waits for an answer again, longer each time.  Returns the number of waits. */
 int Core::Impl::wait_longer(Job &job)
 {
     update(job, [&] {
@@ -63,14 +63,14 @@ void Core::Impl::overdue(Job &job)
             overdue_adaptation(job);
             return query_departures(job);
         case JobState::COMPLETING: return overdue_end(job);
-        default: return begin_if_due(job);      /* it waits, and its pause is over */
+        default: return begin_if_due(job);      /* it waits, and its pause has ended */
     }
 }
 
 void Core::Impl::overdue_start(Job &job)
 {
     int tries = wait_longer(job);
-    if (job.acquiring)          /* may take as long as it takes */
+    if (job.acquiring)          /* its duration is not limited */
         out_.push_back(acquire(job));
     else if (tries < state.config.answer_tries_max)
         out_.push_back(start_step(job));
@@ -99,12 +99,12 @@ void Core::Impl::overdue_adaptation(Job &job)
     }
 }
 
-/* The step does not withdraw it: it is agreed on, and happens if the program comes to a probe.
- * Until then its cores belong to the job, and no plan uses them. */
+/* The step does not withdraw it: it is agreed on, and is performed if the program reaches a
+ * probe.  Until then its cores belong to the job, and no plan uses them. */
 void Core::Impl::count_on_it_no_more(Job &job)
 {
     update(job, [&] { job.adaptation->overdue = true; });
-    state.sampled();    /* reservations have counted on what it would give */
+    state.sampled();    /* reservations have counted on its donation */
     record(record::OVERDUE, job, [&]() -> Json {
         const Adaptation &adaptation = *job.adaptation;
         int64_t waited_s = (state.now_ms - adaptation.requested_ms) / 1000;
@@ -138,8 +138,8 @@ void Core::Impl::query_departures(const Job &job)
         out_.push_back(QueryStep{job.id, job.step});
 }
 
-/* Every step is queried periodically, which makes up for missed reports; whether it is suspended
- * is sent again. */
+/* Queries every step periodically, which compensates for missed reports; also repeats whether it
+ * is suspended. */
 void Core::Impl::query_steps()
 {
     for (JobId id : state.indices().allocated) {
@@ -152,7 +152,7 @@ void Core::Impl::query_steps()
     state.next_poll_ms = NEVER;
 }
 
-/* A timer that is early is harmless: it is only replaced by an earlier one. */
+/* A timer that is early is harmless: it is replaced only by an earlier one. */
 void Core::Impl::update_timer()
 {
     const State::Indices &indices = state.indices();

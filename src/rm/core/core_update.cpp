@@ -25,7 +25,7 @@ JobSpec updated(const State &state, JobSpec size_request, const Update &event)
     return size_request;
 }
 
-/* The fields that are others now, with their new values. */
+/* The changed fields, with their new values. */
 Json difference(const JobSpec &before, const JobSpec &after)
 {
     Json changes = Json::object(), old = write(before), fresh = write(after);
@@ -118,7 +118,7 @@ void Core::Impl::on(const Update &event)
         update(*job, [&] { state.enter(*job, state.now_ms); });
 }
 
-/* Of a step that has been started: elasticd and the step's own watch count from its start. */
+/* For a step that has been started: elasticd and the step's own supervisor count from its start. */
 void Core::Impl::change_limit(Job &job)
 {
     update(job, [&] {

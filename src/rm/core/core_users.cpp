@@ -1,13 +1,14 @@
 /*
  * See core_impl.h: limits of users and their groups, and fair share.
  *
- * Limits: policies do not know them.  Their decisions are cut here to the limits of the user and of
- * the groups of the job.  A user is full if the next job of the user does not fit into the limits.
- * Then no job of this user is in the queue until a user uses less, or changes a request (let_in).
- * If the next job waits for cores, no job of this user grows: it would take the cores that the next
- * job waits for.  A group is full, too, if the job does not fit into its limits: its members get no
- * more cores, so that they do not overtake the job.  For whole nodes the booked cores count, which
- * are known when they are booked: the last job may exceed the limit of cores.
+ * Limits: policies do not know them.  Their decisions are reduced here to the limits of the user
+ * and of the groups of the job.  A user is full if the next job of the user does not fit into the
+ * limits.  Then no job of this user is in the queue until a user uses less, or changes a request
+ * (let_in).  If the next job waits for cores, no job of this user grows: it would take the cores
+ * that the next job needs.  A group is full, too, if the job does not fit into its limits: its
+ * members get no more cores, so that they do not overtake the job.  For whole nodes the booked
+ * cores count, which are known only when they are booked: the last job may exceed the limit of
+ * cores.
  *
  * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the
  * end of each job, with the size that the job has then.  A user with all of the recorded use is
@@ -23,9 +24,9 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t INTERVALS = 1024;     /* in a half-life */
-/* one of so many parts expires in each: (1 - 1/1478)^1024 = 1/2 */
+/* one of this number of parts expires in each: (1 - 1/1478)^1024 = 1/2 */
 constexpr int64_t FORGOTTEN = 1478;
-constexpr int64_t DELAY_STEP_MS = 1000; /* the queue is not sorted anew for less */
+constexpr int64_t DELAY_STEP_MS = 1000; /* smaller changes do not sort the queue again */
 constexpr int64_t CORES_MAX = int64_t{1} << 20, SPAN_MAX_MS = int64_t{1} << 38,
                   USE_MAX = int64_t{1} << 60;
 
@@ -46,7 +47,7 @@ Blocks first_of(const Blocks &blocks, int processes)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* Whether he is full, and not because so many of his jobs run. */
+/* Whether the user is full for a reason other than the number of running jobs. */
 bool Core::Impl::waits_for_cores(uint32_t uid) const
 {
     const Config &config = state.config;
@@ -54,7 +55,7 @@ bool Core::Impl::waits_for_cores(uint32_t uid) const
            (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max);
 }
 
-/* How many cores more all limits allow. */
+/* Number of further cores that all limits allow. */
 int64_t Core::Impl::cores_left(const JobSpec &spec) const
 {
     int64_t most = state.config.user_cores_max, left = INT64_MAX;
@@ -70,7 +71,7 @@ int64_t Core::Impl::cores_left(const JobSpec &spec) const
     return left;
 }
 
-/* The same of a group alone. */
+/* The same for one group. */
 int64_t Core::Impl::cores_left_of_group(const std::string &name) const
 {
     const GroupLimit *group = find_group(state.config.groups, name);
@@ -79,7 +80,7 @@ int64_t Core::Impl::cores_left_of_group(const std::string &name) const
     return std::max<int64_t>(group->cores_max - state.of_group(name).cores, 0);
 }
 
-/* How many cores one job may have at most, and who may not have more. */
+/* Maximum number of cores of one job, and the user or group with that limit. */
 int64_t Core::Impl::cores_max(const JobSpec &spec, std::string &whose) const
 {
     int64_t least = INT64_MAX;
@@ -107,8 +108,8 @@ bool Core::Impl::allows(const std::string &name, const JobSpec &spec) const
            int64_t{size_at_least(spec, 1)} * spec.cores_per_process <= cores_left_of_group(name);
 }
 
-/* False: its user may not have it now.  The allocation becomes smaller where only that is
- * allowed. */
+/* False: its user may not have it now.  If only a smaller allocation is allowed, the start is
+ * reduced to it. */
 bool Core::Impl::limit_start(const Job &job, Start &start)
 {
     const Config &config = state.config;
@@ -138,7 +139,7 @@ bool Core::Impl::limit_start(const Job &job, Start &start)
     return false;
 }
 
-/* The same of a change of size.  One that is not allowed is not tried again for a while. */
+/* The same for a change of size.  A change that is not allowed is not tried again for some time. */
 bool Core::Impl::limit_growth(Job &job, Change &change)
 {
     int more = change.size - job.size();
@@ -156,7 +157,7 @@ bool Core::Impl::limit_growth(Job &job, Change &change)
     return false;
 }
 
-/* Full users and groups may not be so any more. */
+/* Full users and groups may no longer be full. */
 void Core::Impl::let_in()
 {
     if (!std::exchange(eased_, false))
@@ -174,7 +175,7 @@ int64_t Core::Impl::use_interval_ms() const
     return std::max<int64_t>(state.config.fair_share_half_life_ms / INTERVALS, 1);
 }
 
-/* Of the job since it was counted last. */
+/* Adds the use of the job since the last count. */
 void Core::Impl::add_use(const Job &job)
 {
     if (state.config.fair_share_ms == 0)

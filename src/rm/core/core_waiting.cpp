@@ -3,9 +3,8 @@
  * jobs (--after).
  *
  * Starts and ends are recorded (State::turns) and processed after the event: a job that can never
- * start any more is cancelled then, and so, in turn, are the jobs that wait for it.  The number
- * for one event is bounded; the rest follows with the next event, for which a timer is set at
- * once.
+ * start any more is then cancelled, and so are the jobs that wait for it.  The number for one event
+ * is bounded; the rest follows with the next event, for which a timer is set at once.
  */
 
 #include "core/core_impl.h"
@@ -41,7 +40,8 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
     return "";
 }
 
-/* The jobs and arrays of the same user and name that have not ended.  False: they are too many. */
+/* Adds the jobs and arrays of the same user and name that have not ended.  False: there are too
+ * many. */
 bool Core::Impl::add_namesakes(const JobSpec &spec, std::vector<Dependency> &open) const
 {
     std::set<Awaited> known;
@@ -80,7 +80,7 @@ void Core::Impl::check_dependents()
 {
     const auto &dependents = state.indices().dependents;
     int left = SETTLED_MAX;
-    for (; !state.turns.empty(); state.turns.pop_front()) {     /* it may become longer */
+    for (; !state.turns.empty(); state.turns.pop_front()) {     /* the list may become longer */
         Turn &turn = state.turns.front();
         const Awaited awaited{turn.job, turn.array};
         auto next = dependents.upper_bound({awaited, turn.examined_until});
@@ -94,7 +94,7 @@ void Core::Impl::check_dependents()
     }
 }
 
-/* One that waited for it waits no longer, or in vain. */
+/* The dependency on that job is now fulfilled, or can never be. */
 void Core::Impl::decide(Job &waiting, const Turn &turn)
 {
     std::optional<Dependency> never;

@@ -13,9 +13,9 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int QUEUE_MAX = 100;          /* farther back it is a guess, and takes long */
+constexpr int QUEUE_MAX = 100;          /* beyond this position it is unreliable, and takes long */
 
-/* Cores that running jobs give, of the policies that take them (fill_plan.h). */
+/* Cores that running jobs release, under policies that take them (fill_plan.h). */
 std::optional<Outlook> outlook_of(const State &state)
 {
     PolicyKind kind = state.config.policy;
@@ -27,7 +27,7 @@ std::optional<Outlook> outlook_of(const State &state)
     return plan.outlook();
 }
 
-/* Starts the queue's jobs one after the other, each as soon as enough has ended. */
+/* Starts the jobs of the queue in order, each as soon as enough jobs have ended. */
 class Course {
   public:
     explicit Course(const State &state) : state_(state), space_(state), now_ms_(state.now_ms)
@@ -39,7 +39,7 @@ class Course {
             const Job &job = state.jobs.at(id);
             bool ends = job.state == JobState::COMPLETING;
             int64_t end_ms = ends ? state.now_ms : job.limit_at_ms;
-            if (end_ms == NEVER || (ends && outlook))   /* it has given all at once */
+            if (end_ms == NEVER || (ends && outlook))   /* it has released all at once */
                 continue;
             bool is_rest = outlook && outlook->at_end.contains(id);
             const Booking &given = is_rest ? outlook->at_end.at(id) : state.booking(id);
@@ -47,7 +47,7 @@ class Course {
         }
     }
 
-    /* False: never, as far as is known. */
+    /* False: never, as far as known. */
     bool start(const Job &job, int size)
     {
         last_ = 0;
@@ -78,14 +78,14 @@ class Course {
     int64_t now_ms_;
     JobId last_ = 0;
     std::multimap<int64_t, Ending> ends_;
-    std::list<Blocks> allocated_;  /* shares point into it */
+    std::list<Blocks> allocated_;  /* shares point to its elements */
 };
 
 }  // namespace
 
 namespace {
 
-/* Of a job of the queue, or of one that would be in it. */
+/* For a job of the queue, or a job that could be added to it. */
 Forecast forecast_of(const State &state, const Job &wanted)
 {
     Course course(state);
@@ -106,7 +106,7 @@ Forecast forecast_of(const State &state, const Job &wanted)
             break;
         const JobSpec &spec = state.jobs.at(key.job).spec;
         if (spec.in && wanted.spec.in && !overlap(*spec.in, *wanted.spec.in))
-            continue;           /* it is not in the way */
+            continue;           /* it does not delay the job */
         if (!start(state.jobs.at(key.job), can_run))
             return {};
     }

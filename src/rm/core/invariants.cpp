@@ -22,7 +22,7 @@ void check_job(const State &state, const Job &job, Violations &wrong)
 {
     std::string name = "job " + std::to_string(job.id) + " (" + to_string(job.state) + ") ";
     bool allocated = is_allocated(job.state);
-    /* the sizes of the program may be reported after a change of size, or right before it */
+    /* the program may report its sizes after a change of size, or just before it */
     bool any_size = job.spec.usable != nullptr;
     if (allocated && !any_size && !is_own_size(job.spec, job.size()))
         wrong.push_back(name + "has size " + std::to_string(job.size()));
@@ -96,7 +96,7 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     }
 }
 
-/* Each job's processes on a node, counted anew; whole nodes belong to one job. */
+/* Each job's processes on a node, counted again; a whole node belongs to one job. */
 void check_nodes(const State &state, Violations &wrong)
 {
     std::map<std::string, int> used, jobs;
@@ -154,7 +154,7 @@ void check_indices(const State &state, Violations &wrong)
     size_t ends = 0, requests = 0, submissions = 0;
     for (const auto &[id, job] : state.jobs) {
         ends += is_end(job.state);
-        submissions += !job.request.empty();        /* of an array that of its first task */
+        submissions += !job.request.empty();        /* for an array: that of its first task */
         auto found = state.requests.find(job.request);
         requests += found != state.requests.end() && found->second == id;
     }
@@ -164,7 +164,7 @@ void check_indices(const State &state, Violations &wrong)
         wrong.push_back("the list of submit requests is not that of the jobs");
 }
 
-/* The counts of an array are those of its tasks, and its limit holds. */
+/* The counts of an array are those of its tasks, and its limit is respected. */
 void check_arrays(const State &state, Violations &wrong)
 {
     std::map<JobId, JobArray> counts;
@@ -235,7 +235,7 @@ std::vector<std::string> violations(const State &state)
 
 namespace {
 
-/* The request that wants an answer. */
+/* The source of a request that needs an answer. */
 struct Asker {
     const std::string *request = nullptr;
     template <class Content> void operator()(const Content &content)
@@ -329,7 +329,7 @@ void Monitor::end_size_request(const Record &record)
 
 namespace {
 
-/* The part of a record `placed` that does not follow from its `why` (X1); empty: nothing. */
+/* The part of a record `placed` that does not follow from its `why` (X1); empty: all follows. */
 std::string wrong_start(const Record &record)
 {
     Json why = record.data.value("why", Json());
@@ -347,7 +347,7 @@ std::string wrong_start(const Record &record)
     return gives_size(numbers.value(), record.data["size"]) ? "" : "gives it another size";
 }
 
-/* The rule of a record `requested`; empty: it is none that there is. */
+/* The rule of a record `requested`; empty: an unknown rule. */
 std::string rule_of(const Record &record)
 {
     static const std::set<std::string> RULES = {"reduce",   "expand", "balance", "make_room",
@@ -425,7 +425,7 @@ void Monitor::stood_still(History &job, const Record &record)
         job.still.pop_front();
     for (const auto &[until_ms, standstill_ms] : job.still)
         sum_ms += std::clamp<int64_t>(until_ms - from_ms, 0, standstill_ms);
-    /* The cost of the first one is unknown before. */
+    /* The cost of the first one is unknown in advance. */
     if (job.still.size() > 1 && sum_ms > WINDOW_MS / 10)
         wrong("job " + std::to_string(record.job) + " has stood still for " +
               std::to_string(sum_ms) + " ms of ten minutes for nobody's sake");

@@ -7,10 +7,10 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t HUNDRED = 100;
-constexpr int64_t STATISTICS_MAX = 1 << 15;     /* then the past counts half */
-/* of the time of a loop inside: the outer one is the phase (J3) */
+constexpr int64_t STATISTICS_MAX = 1 << 15;     /* then the past values count half */
+/* of the time of an inner loop: then the outer one is the phase (J3) */
 constexpr int64_t SAME_PERCENT = 95;
-constexpr int64_t FIT_UNITS = 1000;             /* of the time that the window takes */
+constexpr int64_t FIT_UNITS = 1000;             /* units of the time of the window */
 constexpr int64_t ITERATIONS_MIN = 3, SAMPLES_MIN = 2;
 
 bool is_sum(int64_t value)
@@ -64,8 +64,8 @@ LoopSums difference(const LoopSums &now, const LoopSums &before)
             now.mpi_us - before.mpi_us};
 }
 
-/* The measurement since the sample before; for the first of an epoch: since the commit.  Empty:
- * unknown. */
+/* The measurement since the previous sample; for the first of an epoch: since the commit.
+ * Empty: unknown. */
 std::optional<LoopSums> since(const Performance &known, const LoopSample &loop)
 {
     if (known.samples == 0)
@@ -79,7 +79,7 @@ std::optional<LoopSums> since(const Performance &known, const LoopSample &loop)
     return between.mpi_us <= between.loop_us ? std::optional(between) : std::nullopt;
 }
 
-/* J3.  Null: nothing distributed has been measured in this interval. */
+/* J3.  Null: no distributed loop has been measured in this interval. */
 const LoopSample *find_phase(const Performance &known, const std::vector<LoopSample> &loops)
 {
     auto time_of = [&](const LoopSample &loop) {
@@ -90,7 +90,7 @@ const LoopSample *find_phase(const Performance &known, const std::vector<LoopSam
     for (const LoopSample &loop : loops)
         if (time_of(loop) > (longest ? time_of(*longest) : 0))
             longest = &loop;
-    /* at least something: else nothing is known of it in this interval */
+    /* at least some time: else nothing is known about it in this interval */
     int64_t same_us =
         longest ? std::max<int64_t>(time_of(*longest) / HUNDRED * SAME_PERCENT, 1) : 0;
     const LoopSample *phase = longest, *outer = longest;
@@ -104,8 +104,8 @@ const LoopSample *find_phase(const Performance &known, const std::vector<LoopSam
 
 /* ---- history --------------------------------------------------------------------------------- */
 
-/* Removes one: the shortest two neighbours of one size become one, so that the resolution stays
- * about equal.  If there are none the oldest is removed. */
+/* Removes one entry: merges the shortest two neighbours of one size, so that the resolution
+ * stays about equal.  If there are none, removes the oldest. */
 void shorten(std::vector<Interval> &history)
 {
     size_t best = 0;            /* the second of the two */
@@ -132,8 +132,9 @@ void begin_phase(Performance &known, const LoopSample *phase)
     known.statistics = {};
 }
 
-/* The least-squares line through the intervals' values over time, at the last of them.  Of at most
- * MONITOR_WINDOW_MAX values, each at most MTCT_MAX_PPM, so that all fits into 64 bits. */
+/* The least-squares line through the intervals' values over time, at the last of them.  There
+ * are at most MONITOR_WINDOW_MAX values, each at most MTCT_MAX_PPM, so that all fits into 64
+ * bits. */
 int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t> &values)
 {
     auto n = static_cast<int64_t>(values.size());
@@ -226,7 +227,7 @@ bool is_change(const Performance &known, const Sample &sample)
         return false;
     const Sample &before = known.newest;
     if (known.samples > 0 && (sample.epoch_ms <= before.epoch_ms || sample.probes < before.probes))
-        return false;           /* of the past */
+        return false;           /* from an earlier time */
     if (known.samples == 0 || sample.probes > before.probes || sample.position != before.position)
         return true;
     return std::any_of(sample.loops.begin(), sample.loops.end(), [&](const LoopSample &loop) {
@@ -237,7 +238,7 @@ bool is_change(const Performance &known, const Sample &sample)
 
 namespace {
 
-/* The loops that it lacks are those of the one before. */
+/* Loops that are missing in it are copied from the previous one. */
 void replace_newest(Performance &known, const Sample &sample, int64_t now_ms)
 {
     std::vector<LoopSample> before = std::exchange(known.newest, sample).loops;
@@ -249,7 +250,7 @@ void replace_newest(Performance &known, const Sample &sample, int64_t now_ms)
     known.scaling.reset();
 }
 
-/* The measurement of its phase begins anew. */
+/* The measurement of its phase begins again. */
 void take_interrupted(Performance &known, const Sample &sample, int64_t now_ms)
 {
     known.interrupted = false;
@@ -343,7 +344,7 @@ int64_t MtctStatistics::deviation_ppm() const
         return 0;
     int64_t mean = sum_ppm / count / HUNDRED;
     int64_t variance = std::max<int64_t>(squares / count - mean * mean, 0), root = variance;
-    /* Newton: falls until it is the whole root */
+    /* Newton's method: decreases until it is the integer root */
     for (int64_t next = (root + 1) / 2; next < root; next = (root + variance / root) / 2)
         root = next;
     return root * HUNDRED;

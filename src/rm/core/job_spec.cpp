@@ -29,7 +29,8 @@ int root(int size, int power)
     return n;
 }
 
-/* The greatest size of the rule that is at most this positive one, bounds aside; may be 0. */
+/* The greatest size of the rule that is at most this positive one, without the job's bounds; may
+ * be 0. */
 int rule_at_most(const JobSpec &spec, int size)
 {
     switch (spec.size_rule) {
@@ -43,7 +44,7 @@ int rule_at_most(const JobSpec &spec, int size)
     return 0;
 }
 
-/* The smallest size of the rule that is greater than this one of the rule (or 0). */
+/* The smallest size of the rule that is greater than this size of the rule (or 0). */
 int64_t rule_next(const JobSpec &spec, int64_t size)
 {
     int n = static_cast<int>(size);
@@ -131,7 +132,7 @@ bool set_program_sizes(JobSpec &spec, const std::string &rule)
 
 namespace {
 
-/* Empty, or why there is no such job with these GPUs. */
+/* Empty, or why a job cannot have these GPUs. */
 std::string wrong_with_gpus(const JobSpec &spec)
 {
     auto is_number = [](int gpus) { return gpus >= 0 && gpus <= GPUS_MAX; };
@@ -149,7 +150,7 @@ std::string wrong_with_gpus(const JobSpec &spec)
     return "";
 }
 
-/* Empty, or why there is no such job with these nodes. */
+/* Empty, or why a job cannot have these nodes. */
 std::string wrong_with_lists(const JobSpec &spec)
 {
     if (spec.nodelist.size() > LISTED_MAX || spec.exclude.size() > LISTED_MAX)

@@ -14,7 +14,7 @@ bool can_learn(const Job &job)
     return job.spec.elasticity != Elasticity::RIGID && !job.spec.program.empty();
 }
 
-/* The same speed and MPI share, of less time. */
+/* Keeps speed and MPI share, for a shorter time. */
 void shorten(Interval &interval)
 {
     int64_t parts = (interval.ms + LEARNED_MS_MAX - 1) / LEARNED_MS_MAX;

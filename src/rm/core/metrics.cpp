@@ -91,7 +91,7 @@ RunMetrics MetricsCollector::result() const
         for (int64_t wait : waits)
             sum += wait;
         result.mean_wait_ms = sum / static_cast<int64_t>(waits.size());
-        /* The smallest that 95 of 100 do not exceed. */
+        /* The smallest value that 95 % of the waits do not exceed. */
         result.p95_wait_ms = waits[(waits.size() * 95 + 99) / 100 - 1];
     }
     if (ended > 0) {

@@ -11,8 +11,8 @@
 
 namespace elastic::rm {
 
-/* Names are in parts of 1, 2, 4, ... of them, which do not move: whoever has a number reads its
- * name without a lock. */
+/* Names are stored in parts of 1, 2, 4, ... names, which do not move: a name can be read by its
+ * number without a lock. */
 struct NodeName::Table {
     Table() { add(""); }
     const std::string &name(uint32_t number)
@@ -53,7 +53,7 @@ struct NodeName::Table {
 
 NodeName::Table &NodeName::table()
 {
-    static Table &table = *new Table;   /* outlives whoever holds a name */
+    static Table &table = *new Table;   /* outlives all holders of a name */
     return table;
 }
 

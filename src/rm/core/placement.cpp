@@ -46,7 +46,7 @@ struct Tier {
     std::vector<const PositionSet *> sets;
 };
 
-/* The nodes that are in `within`, too, if there is one. */
+/* Number of these nodes; if `within` is set, of those that are also in it. */
 int size_of(const PositionSet &nodes, const PositionSet *within)
 {
     return within ? nodes.size(*within) : nodes.size();
@@ -108,7 +108,7 @@ std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own
         if (node && cores_.usable(*node))
             nodes.push_back({node, block.processes, 0});
     }
-    bool in_order = true;       /* and each once */
+    bool in_order = true;       /* and each only once */
     for (size_t i = 1; i < nodes.size(); i++)
         in_order = in_order && nodes[i - 1].node->position < nodes[i].node->position;
     if (!in_order) {
@@ -201,7 +201,7 @@ bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
     return any_core_will_do(spec) || capacity(spec, own) >= processes;
 }
 
-/* Own nodes are first, those with the greatest capacity before others. */
+/* Own nodes come first, then nodes with the greatest capacity. */
 std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
                                         const std::vector<Own> &own) const
 {
@@ -258,7 +258,7 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         return;
     if (needs_gpus(spec))
         return choose_with_gpus(spec, processes, own, pieces);
-    /* One node suffices, mostly: the one that fits best. */
+    /* Usually one node suffices: the one that fits best. */
     std::pair best(std::numeric_limits<int>::max(), PositionSet::NONE);
     each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
         if (capacity < processes || capacity > best.first)
@@ -286,7 +286,7 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
     assert(processes == 0);
 }
 
-/* As choose_others, of the nodes that have GPUs: their capacity is in no order. */
+/* Like choose_others, for nodes with GPUs: their capacity is not ordered. */
 void Space::choose_with_gpus(const JobSpec &spec, int processes, const std::vector<Own> &own,
                              std::vector<Piece> &pieces) const
 {
@@ -318,7 +318,7 @@ void Space::book(const Piece &piece)
         cores_.set_gpus(*piece.node, cores_.gpus(*piece.node) - piece.gpus);
 }
 
-/* A process on each listed node; the result is as of usable_own. */
+/* A process on each listed node; returns the same as usable_own. */
 std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &processes, Blocks &blocks)
 {
     for (const NodeName &name : spec.nodelist) {
@@ -331,8 +331,8 @@ std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &process
     return usable_own(spec, blocks);
 }
 
-/* The processes on listed nodes are the first ranks of a job whose size is not fixed: one that
- * starts smaller, or shrinks, loses the last ones. */
+/* For a job whose size is not fixed, the processes on listed nodes are the first ranks: a job
+ * that starts smaller, or shrinks, loses the last ones. */
 Blocks Space::allocate(const JobSpec &spec, int processes, const Blocks &own)
 {
     Blocks blocks;

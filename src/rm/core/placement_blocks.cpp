@@ -20,7 +20,7 @@ Blocks gathered(const Blocks &blocks)
 
 namespace {
 
-/* As append, where it is called for each block of a long list. */
+/* Like append, for a call for each block of a long list. */
 inline void append_block(Blocks &blocks, const Block &block)
 {
     if (!blocks.empty() && blocks.back().node == block.node)
@@ -47,7 +47,7 @@ Blocks append(Blocks first, const Blocks &second)
 Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left)
 {
     Blocks staying(blocks.size());
-    size_t count = 0;           /* of which so many are meant */
+    size_t count = 0;           /* number of them that count */
     auto stay = [&](const NodeName &node, int processes) {
         if (count > 0 && staying[count - 1].node == node)
             staying[count - 1].processes += processes;

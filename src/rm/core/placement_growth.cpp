@@ -20,7 +20,7 @@ GrowingCapacity::GrowingCapacity(const Space &space, const JobSpec &spec)
     capacity_of_each_ = capacity_on(spec, cores, cores, 0);
 }
 
-/* Nothing else is on nodes that are booked as a whole. */
+/* No other job is on nodes that are booked as a whole. */
 void GrowingCapacity::give(const Booking &booking)
 {
     if (own_) {
@@ -100,7 +100,7 @@ bool GrowingJob::fits(const Space &space, int more)
 
 namespace {
 
-/* Before `begin` they are in order. */
+/* The elements before `begin` are in order. */
 template <class Nodes> void order_from(Nodes &nodes, size_t begin)
 {
     auto is_before = [](const auto &a, const auto &b) {
@@ -143,7 +143,7 @@ void GrowingJob::allocate(Space &space, int more, Blocks &target)
     has_own_ = true;
 }
 
-/* Its whole node with capacity books nothing more. */
+/* The whole node with capacity: further processes there book no more cores. */
 void GrowingJob::fill_last(int more, Blocks &target)
 {
     Space::Own &last = nodes_[last_];

@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Of the adaptation that is under way. */
+/* Of the adaptation in progress. */
 const Adaptation *adaptation(const Job &job, uint64_t request)
 {
     return job.adaptation && job.adaptation->request == request ? &*job.adaptation : nullptr;
@@ -76,7 +76,7 @@ bool is_change(const Job &job, const RequestEnded &event)
     return adaptation(job, event.request) != nullptr;
 }
 
-/* Processes that left with a commit that has not been handled yet are not known as a departure. */
+/* A departure may be unknown because its commit has not been handled yet. */
 bool is_change(const Job &job, const StepFreed &event)
 {
     bool leaves =
@@ -111,7 +111,7 @@ bool is_change(const Job &, const StepBroken &)
     return true;
 }
 
-/* Of a running step. */
+/* For a running step. */
 template <class Content>
 concept Report = requires(const Job &job, const Content &content) { is_change(job, content); };
 

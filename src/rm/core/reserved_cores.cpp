@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* The shares on nodes that are of use. */
+/* The shares on usable nodes. */
 template <class Visit>
 void each_given(const FreeCores &cores, const std::vector<const Shares *> &given, Visit visit)
 {
@@ -39,7 +39,7 @@ ReservedCores::ReservedCores(const State &state, const Space &begun,
         }
         reserve_chosen(std::move(then), spec, processes);
     }
-    /* A backfilled job takes the same now and then: no other node becomes contested. */
+    /* A backfilled job uses the same cores now and then: no other node becomes contested. */
     std::erase_if(contested_, [&](const Node *node) {
         return now.cores_.free(*node) <= cores_then(*node) &&
                now.cores_.gpus(*node) <= gpus_then(*node);
@@ -82,14 +82,14 @@ void ReservedCores::reserve_given(const Space &begun, const std::vector<const Sh
     each_given(begun.cores_, given, [&](const Share &share) {
         rest.cores_.set(*share.node, then_[share.node->position]);
     });
-    /* Cores taken from a node are missing there; only a number of processes for each node has to
+    /* Cores taken from a node are missing there; only a number of processes for each node must
      * be stored. */
     Blocks own = spec.processes_per_node > 0 ? blocks : Blocks();
     for (const Space::Piece &piece : rest.choose(spec, processes, rest.usable_own(spec, own)))
         reserve(*piece.node, piece.cores, 0);
 }
 
-/* A job that names nodes or needs GPUs gets what it would get then if it were alone. */
+/* A job that names nodes or needs GPUs gets the nodes that it would then get if it were alone. */
 void ReservedCores::reserve_chosen(Space then, const JobSpec &spec, int processes)
 {
     for (const Share &share : state_.shares(spec, then.allocate(spec, processes)))

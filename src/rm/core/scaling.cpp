@@ -11,19 +11,20 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr double NEAR = 0.69314718; /* of logarithms of sizes: one half or twice as many are near */
-constexpr double INTERVALS_MAX = 5; /* more make a size no surer */
-/* A speed is taken for right within 10 %, and that MPI time is all that does not become shorter
- * within 25 %. */
+constexpr double NEAR = 0.69314718; /* of logarithms of sizes: half or double the size is near */
+constexpr double INTERVALS_MAX = 5; /* more intervals do not improve a size */
+/* Assumed errors: a measured speed is right within 10 %; the MPI time is the whole part that
+ * does not become shorter within 25 %. */
 constexpr double SPEED_ERROR = 0.1, MPI_WEIGHT = 0.15;
-/* An end is assumed if it explains so much more: the second in squares of the noise. */
+/* An end is assumed if it improves the fit by this amount; the second is in squares of the
+ * noise. */
 constexpr double END_MISFIT_MIN = 0.2, END_MISFIT = 10;
-/* The noise of an interval's rounds before it is known, and as so many intervals it counts. */
+/* The assumed noise of an interval's rounds before it is known, and its weight in intervals. */
 constexpr double NOISE = 0.01, NOISE_COUNT = 2;
-constexpr int ENDS_MAX = 64;        /* are tried */
+constexpr int ENDS_MAX = 64;        /* number of ends that are tried */
 constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
 constexpr int64_t REMAINING_MIN_MS = 1000;
-constexpr double REMAINING_MAX_MS = 3e11;       /* ten years: reported values may be anything */
+constexpr double REMAINING_MAX_MS = 3e11;       /* ten years: reported values may be wrong */
 constexpr int64_t PROGRESS_MIN = 3;             /* iterations */
 constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4, SINCE_PER_STANDSTILL = 20;
 
@@ -31,11 +32,11 @@ struct Point {
     int size = 0;
     int intervals = 0;
     double ms = 0, rounds = 0, loop_us = 0, mpi_us = 0;
-    double distance = 0; /* the logarithm of its size by the present one */
-    double squares = 0;  /* of what its intervals' rounds are longer or shorter, relatively */
+    double distance = 0; /* logarithm of its size divided by the present one */
+    double squares = 0;  /* sum of the squared relative deviations of its intervals' rounds */
 };
 
-/* Rising by size: there are few. */
+/* Rising by size; a short list. */
 using Points = std::vector<Point>;
 
 Point &point_of(Points &points, int size)
@@ -90,7 +91,7 @@ struct Fit {
         xz += weight * x * z;
         yz += weight * y * z;
     }
-    /* Both at least 0. */
+    /* Both are at least 0. */
     std::pair<double, double> solve() const
     {
         double determinant = xx * yy - xy * xy;
@@ -107,7 +108,7 @@ struct Fit {
 
 int capped(int size, int end) { return end > 0 ? std::min(size, end) : size; }
 
-/* The round at the nearest size that was measured, in milliseconds: numbers in units of it stay
+/* The round at the nearest measured size, in milliseconds: used as a unit, so that numbers are
  * near one. */
 double nearest_round_ms(std::span<const Point> points)
 {
@@ -120,14 +121,14 @@ double nearest_round_ms(std::span<const Point> points)
 
 struct Law {
     double stays = 0, becomes_shorter = 0;  /* a, and b / size */
-    double misfit = 0;                      /* sum of squares, by the errors that are expected */
+    double misfit = 0; /* sum of squared deviations, in units of the expected errors */
 };
 
-/* The law that fits best if more processes than `end` bring nothing; 0: all of them may. */
+/* The best fit under the assumption that more than `end` processes give no gain; 0: no such end. */
 Law fit_law(std::span<const Point> points, int size, int end)
 {
     double unit = nearest_round_ms(points);
-    /* At several sizes it repeats itself, and speeds show more. */
+    /* With several sizes it is redundant, and speeds are more reliable. */
     double mpi_weight = MPI_WEIGHT / static_cast<double>(points.size() * points.size());
     auto each = [&](auto &&row) {
         for (const Point &point : points) {
@@ -136,7 +137,7 @@ Law fit_law(std::span<const Point> points, int size, int end)
             double shorter = static_cast<double>(capped(size, end)) / capped(point.size, end);
             row(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
                 shorter / round, 1.0);
-            /* Beyond the end whoever has nothing to do may wait in MPI. */
+            /* Beyond the end, idle processes may wait in MPI. */
             if (point.loop_us > 0 && (end == 0 || point.size <= end))
                 row(close * mpi_weight, 1 / round, 0.0, point.mpi_us / point.loop_us);
         }
@@ -163,8 +164,8 @@ double noise_of(std::span<const Point> points)
     return std::sqrt(squares / count);
 }
 
-/* The size at which a program stops to become faster, between the measured ones, if that fits
- * clearly better than one law for all of them; 0: none.  `noise`: noise_of(points). */
+/* The size, between the measured ones, at which a program stops becoming faster, if that fits
+ * clearly better than one law for all sizes; 0: none.  `noise`: noise_of(points). */
 int end_of(std::span<const Point> points, int size, double noise)
 {
     if (points.size() < 2)
@@ -184,7 +185,7 @@ int end_of(std::span<const Point> points, int size, double noise)
     return end;
 }
 
-/* The part of a round that stays, at `size`. */
+/* The part of a round that does not become shorter, at `size`. */
 double fitted_part(std::span<const Point> points, int size, int end)
 {
     Law law = fit_law(points, size, end);
@@ -192,8 +193,8 @@ double fitted_part(std::span<const Point> points, int size, int end)
     return round > 0 ? law.stays / round : 0;
 }
 
-/* The evidence about more processes, or about fewer, than `size`.  If nothing has been measured
- * there: for more, all; for fewer, `size` itself, by its MPI time. */
+/* The points with more processes than `size`, or with fewer.  Without such points: for more, all
+ * points; for fewer, `size` itself, by its MPI time. */
 std::span<const Point> side(const Points &points, int size, bool more)
 {
     std::span<const Point> all(points);
@@ -206,7 +207,7 @@ std::span<const Point> side(const Points &points, int size, bool more)
     return all;
 }
 
-/* To the nearest point that is far enough for noise not to hide the difference. */
+/* To the nearest point at such a distance that noise does not hide the difference. */
 MeasuredStep step_to(const Points &points, int size, bool more)
 {
     constexpr double STEP_MIN = 0.2231; /* a quarter, as a logarithm */
@@ -322,7 +323,7 @@ double relative_speed(const Scaling &scaling, int size)
                              capped(size, scaling.end));
 }
 
-/* With the part s at size n the next processes bring (1 - s) n / (s m + (1 - s) n) of a
+/* If the part s is serial at size n, the next processes bring (1 - s) n / (s m + (1 - s) n) of a
  * proportional gain at size m. */
 int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm)
 {
@@ -344,7 +345,7 @@ int64_t known_until_ms(const Job &job)
     return sampled ? std::max(job.performance->sampled_ms, job.sized_ms) : job.sized_ms;
 }
 
-/* The report of the program about its phase; NEVER: not enough. */
+/* From the program's report about its phase; NEVER: not enough data. */
 int64_t remaining_by_progress_ms(const Job &job)
 {
     if (!job.performance || !job.performance->newest.position)

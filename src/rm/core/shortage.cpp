@@ -9,7 +9,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Of a change of its size that is overdue. */
+/* Cores of an overdue change of its size. */
 int64_t overdue_cores(const State &state, const Job &job)
 {
     if (!is_overdue(job))
@@ -22,9 +22,9 @@ int64_t overdue_cores(const State &state, const Job &job)
     return cores;
 }
 
-constexpr size_t EXAMINED_MAX = 20;        /* jobs, each of them on all nodes */
+constexpr size_t EXAMINED_MAX = 20;        /* number of jobs, each checked on all nodes */
 
-/* The least that it would start with. */
+/* The minimum size for its start. */
 int least_size(const State &state, const JobSpec &spec)
 {
     PolicyKind kind = state.config.policy;
@@ -41,7 +41,7 @@ std::vector<JobId> suspended_jobs(const State &state)
     return found;
 }
 
-/* With the cores of these jobs. */
+/* Including the cores of these jobs. */
 Space space_with(const State &state, const std::vector<JobId> &suspended)
 {
     Space space(state);
@@ -50,8 +50,8 @@ Space space_with(const State &state, const std::vector<JobId> &suspended)
     return space;
 }
 
-/* Suspended jobs with whose cores, beside those of the other suspended ones, more would fit; the
- * first ones of many. */
+/* Suspended jobs whose cores, in addition to those of the other suspended ones, would allow more
+ * processes; only the first ones of many. */
 std::vector<Giving> keepers(const State &state, const JobSpec &spec)
 {
     std::vector<JobId> suspended = suspended_jobs(state);

@@ -48,7 +48,7 @@ template <class List> void move_to_end(List &list, List &more)
     std::move(more.begin(), more.end(), std::back_inserter(list));
 }
 
-/* Each task has its array, and each array that is known has a task. */
+/* Each task has its array, and each known array has a task. */
 std::string contradiction_of_arrays(const Stored &stored)
 {
     std::map<JobId, JobArray> arrays;
@@ -79,7 +79,7 @@ bool wrong_count(const Blocks &blocks, const ProcessGpus &gpus)
     return !gpus.empty() && gpus.size() != static_cast<size_t>(count_processes(blocks));
 }
 
-/* Empty, or what the rest of the core could not bear. */
+/* Empty, or a contradiction that the core could not handle. */
 std::string contradiction(const Stored &stored)
 {
     if (std::string wrong = check(stored.config); !wrong.empty())
@@ -191,7 +191,7 @@ Json Core::Impl::snapshot() const
     return whole;
 }
 
-/* There are not so many nodes that they could not be copied in one go; as JSON they take longer. */
+/* The number of nodes is small enough to copy them at once; their JSON takes longer. */
 Json Core::Impl::begin_snapshot()
 {
     nodes_left_.clear();
@@ -212,7 +212,7 @@ Json Core::Impl::next_part(size_t objects_max)
     return jobs.empty() ? Json() : Json{{"jobs", std::move(jobs)}};
 }
 
-/* All but nodes and jobs, of which there may be very many. */
+/* All except nodes and jobs, whose number may be very large. */
 Json Core::Impl::head() const
 {
     Stored stored;

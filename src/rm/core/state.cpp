@@ -35,7 +35,7 @@ bool NaturalLess::operator()(const std::string &left, const std::string &right) 
     }
     if (*a || *b)
         return *b != 0;
-    return left < right;        /* n1 and n01 are two nodes */
+    return left < right;        /* n1 and n01 are different nodes */
 }
 
 const Job *State::job(JobId id) const
@@ -136,7 +136,7 @@ bool frees_soon(const Job &job)
             (job.adaptation && !job.adaptation->leave.empty() && !is_overdue(job)));
 }
 
-/* The step itself reports slots that it has got. */
+/* The step itself reports slots that it has received. */
 bool is_impatient(const Job &job)
 {
     if (job.state != JobState::RUNNING || !job.size_request || !job.size_request->waits)
@@ -144,7 +144,7 @@ bool is_impatient(const Job &job)
     return job.size() < job.size_request->minimum || job.size() > job.size_request->maximum;
 }
 
-/* Whether more of its processes would fit into the whole nodes that it has. */
+/* Whether more of its processes would fit into its whole nodes. */
 bool is_roomy(const State &state, const Job &job)
 {
     if (!job.spec.whole_nodes)
@@ -175,7 +175,7 @@ bool is_roomy(const State &state, const Job &job)
                        [&](const auto &entry) { return !fills(*entry.first, entry.second); });
 }
 
-/* How many cores it could give at most. */
+/* The maximum number of cores that it could release. */
 int64_t spare_cores(const State &state, const Job &job)
 {
     int spare = job.size() - size_at_least(job.spec, 1);
@@ -210,10 +210,10 @@ void move_member(std::set<JobId> &set, bool old, bool now, JobId id)
         set.insert(id);
 }
 
-/* After a change for which the job has stood still for so long nobody changes it for nobody's sake
- * for so long, so that it stands still for a tenth of any ten minutes at most
- * (SPEC-performance K4): with a longer pause than this between two such changes n of them that take
- * more than the tenth take more than the ten minutes together. */
+/* The pause after a change with this standstill, during which the job is not changed unless
+ * another job needs it.  So the job stands still at most for a tenth of any ten minutes
+ * (SPEC-performance K4): the pause between two such changes is so long that n changes which
+ * exceed the tenth together exceed the ten minutes. */
 int64_t pause_after(int64_t standstill_ms)
 {
     constexpr int64_t WINDOW_MS = 600000, STILL_MAX_MS = WINDOW_MS / 10;
@@ -432,7 +432,7 @@ void State::dequeue(const Facts &facts)
     indices_.runnable.erase(facts.uid, *facts.queued);
 }
 
-/* Of one that needs the same as before. */
+/* For a job whose requirements have not changed. */
 void State::move_in_queue(const Facts &old, const Facts &now)
 {
     auto move = [&](UserQueues &queues) {
@@ -444,8 +444,8 @@ void State::move_in_queue(const Facts &old, const Facts &now)
         move(indices_.runnable);
 }
 
-/* Jobs whose smallest size lies between the former capacity and the present one can run now, or
- * cannot any more. */
+/* Updates jobs whose smallest size lies between the former capacity and the present one: they
+ * can run now, or no longer. */
 void State::find_runnable()
 {
     for (auto &[shape, queue] : indices_.shapes) {
@@ -463,7 +463,7 @@ void State::find_runnable()
     }
 }
 
-/* So many jobs and cores more. */
+/* Adds these numbers of jobs and cores. */
 void State::count_use(uint32_t uid, int running, int64_t cores)
 {
     if (running == 0 && cores == 0)
@@ -475,7 +475,7 @@ void State::count_use(uint32_t uid, int running, int64_t cores)
         indices_.users.erase(user);
 }
 
-/* The same of groups of a job. */
+/* The same for the groups of a job. */
 void State::count_groups(const std::vector<std::string> &groups, const GroupUse &more)
 {
     for (const std::string &name : groups) {

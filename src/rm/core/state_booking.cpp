@@ -7,15 +7,15 @@ namespace elastic::rm {
 
 namespace {
 
-/* By the nodes' names, which decide where nothing else does. */
+/* By the nodes' names, the last criterion. */
 constexpr auto is_before = [](const Share &a, const Share &b) {
     return std::pair(a.node->position, a.cores) < std::pair(b.node->position, b.cores);
 };
 
 }  // namespace
 
-/* A whole node is booked once, whatever the job has on it.  In the order of is_before: by marks,
- * since grown jobs have no order, and this is called often. */
+/* A whole node is booked once, with any number of processes of the job.  In the order of
+ * is_before, by marks: grown jobs have no order, and this is called often. */
 void State::make_whole(Shares &shares) const
 {
     const FreeCores &nodes = free_cores();
@@ -76,7 +76,7 @@ Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
     return shares;
 }
 
-/* With the first share of each node. */
+/* GPUs are with the first share of each node. */
 void State::add_gpus(const JobSpec &spec, const Blocks &blocks, Shares &shares) const
 {
     if (!needs_gpus(spec))
@@ -134,7 +134,8 @@ const Booking &State::booking(JobId id) const
 
 namespace {
 
-/* Of shares in the order of the nodes, each node once: those that are there before or now alone. */
+/* For shares in the order of the nodes, each node once: the shares that only one of both lists
+ * has. */
 template <class Visit> void each_difference(const Shares &before, const Shares &now, Visit visit)
 {
     auto old = before.begin();
@@ -158,7 +159,7 @@ template <class Visit> void each_difference(const Shares &before, const Shares &
 
 void State::book(const Job &job)
 {
-    free_cores();               /* so that the nodes have their positions */
+    free_cores();               /* sets the positions of the nodes */
     Booking now(shares(job)), &booked = booked_[job.id];
     count_use(job.spec.uid, 0, now.cores - booked.cores);
     count_groups(job.spec.groups, {0, 0, now.cores - booked.cores});
@@ -277,7 +278,7 @@ void State::count(const Node &node, int sign)
     changes_.capacity = true;
 }
 
-/* Without jobs. */
+/* On a node without jobs. */
 int State::capacity_of(const Shape &shape, const Node &node) const
 {
     int gpus = node.gpus - shape.gpus_per_node;

@@ -8,9 +8,9 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr const char *NO_NODE = "/";    /* no node has that name; an empty set would be all */
+constexpr const char *NO_NODE = "/";  /* no node has this name; an empty set would mean all nodes */
 
-/* Of a job whose partition or reservation the configuration does not have. */
+/* For a job whose partition or reservation is not in the configuration. */
 std::shared_ptr<const Partition> without_nodes(const std::shared_ptr<const Partition> &partition)
 {
     Partition closed = partition ? *partition : Partition();
@@ -73,7 +73,8 @@ bool State::enter(Job &job, int64_t at_ms) const
     bool is_reserved = !config.reservations.empty() || !job.spec.reservation.empty();
     const auto &now = job.spec.in;
     bool is_other = before != now && !(before && now && *before == *now);
-    /* The same result, whenever a policy has caused it: the state follows from the events alone. */
+    /* The result does not depend on when a policy calls this: the state depends on the events
+     * alone. */
     if (!is_reserved)
         job.entered_ms = NEVER;
     else if (is_other || job.entered_ms == NEVER)
@@ -90,7 +91,7 @@ JobSpec State::unreserved(JobSpec spec) const
     return spec;
 }
 
-/* Its partition; with a reservation of its own the nodes of both. */
+/* Its partition; with its own reservation, the nodes of both. */
 std::shared_ptr<const Partition> State::without_reserved(const JobSpec &spec, int64_t at_ms,
                                                          int64_t ends_ms) const
 {

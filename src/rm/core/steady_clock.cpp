@@ -8,7 +8,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t ALLOWED_US_MAX = 1000000;     /* after a long pause it does not jump either */
+constexpr int64_t ALLOWED_US_MAX = 1000000;     /* it does not jump after a long pause either */
 constexpr int64_t SAVED_US_MAX = 1000;  /* the smallest step */
 constexpr int64_t UNSHOWN_MS = 2000;
 
@@ -33,7 +33,7 @@ int64_t SteadyClock::now_ms(int64_t boot_ms, int64_t wall_ms)
     wall_ms_ = wall_ms;
     clock_ms_ += elapsed_ms;
     allowed_us_ = std::min(std::min(allowed_us_, SAVED_US_MAX) + elapsed_ms, ALLOWED_US_MAX);
-    /* It goes forward all the same. */
+    /* It must still advance. */
     int64_t most_ms = std::min(allowed_us_ / 1000, elapsed_ms / 2);
     int64_t step_ms = std::clamp(wall_ms - clock_ms_, -most_ms, most_ms);
     clock_ms_ += step_ms;

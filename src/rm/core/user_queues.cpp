@@ -28,7 +28,7 @@ void UserQueues::hide(uint32_t uid, const Queue &queue)
     size_ -= queue.jobs.size();
 }
 
-/* Only another first job moves its user. */
+/* Only a new first job moves its user. */
 void UserQueues::insert(uint32_t uid, const UserTurn &turn, const QueueKey &key)
 {
     auto [user, is_new] = users_.try_emplace(uid);
@@ -113,7 +113,7 @@ UserQueues::Iterator UserQueues::upper_bound(const QueueKey &key) const
     return found;
 }
 
-/* Its jobs after that key. */
+/* The user's jobs after that key. */
 void UserQueues::Iterator::open(const Queue &queue, const QueueKey &after)
 {
     int64_t delay_ms = queue.turn.delay_ms;
@@ -132,7 +132,7 @@ void UserQueues::Iterator::push(Cursor cursor)
     std::push_heap(open_.begin(), open_.end(), std::greater<>());
 }
 
-/* Of users whose first job comes before all others that are open. */
+/* Opens users whose first job comes before all other open ones. */
 void UserQueues::Iterator::open_heads()
 {
     for (; next_ != queues_->heads_.end() && (open_.empty() || next_->first < open_.front().key);
@@ -150,7 +150,7 @@ UserQueues::Iterator &UserQueues::Iterator::operator++()
     return *this;
 }
 
-/* Of one order. */
+/* Both must belong to the same order. */
 bool UserQueues::Iterator::operator==(const Iterator &other) const
 {
     if (open_.empty() || other.open_.empty())

@@ -15,7 +15,7 @@ std::string reservations_of(const Partition &partition)
     return names;
 }
 
-/* Of a job that may have no nodes for the sake of reservations. */
+/* For a job that may have no nodes because of reservations. */
 std::string why_reserved(const State &state, const JobSpec &spec)
 {
     if (spec.reservation.empty())
@@ -33,7 +33,7 @@ std::string why_reserved(const State &state, const JobSpec &spec)
            " ('elastic update JOB -t TIME' changes it)";
 }
 
-/* Of a job that names nodes; empty: enough of them are up. */
+/* For a job that names nodes; empty: enough of them are up. */
 std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
 {
     if (std::string missing = state.missing_node(spec); !missing.empty()) {
@@ -59,7 +59,7 @@ std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
     return "ReqNodeNotAvail: nodes " + which + " are down or draining";
 }
 
-/* Of one that starts no jobs. */
+/* For a partition that starts no jobs. */
 std::string why_partition_is_closed(const Partition &partition)
 {
     if (partition.state == PartitionState::DOWN)
@@ -71,7 +71,7 @@ std::string why_partition_is_closed(const Partition &partition)
            " ('elastic update JOB --partition NAME' moves it)";
 }
 
-/* Of a user, or of one of the groups of a job. */
+/* A limit of a user, or of one of the groups of a job. */
 struct Limited {
     std::string who;
     int64_t running, running_max, cores, cores_max;
@@ -92,7 +92,8 @@ std::string describe(const Limited &limited)
     return "the limit of " + limited.who + used;
 }
 
-/* The first limit that the job would exceed; else it waits for an earlier job that would. */
+/* The first limit that the job would exceed; else it waits for an earlier job that would exceed
+ * it. */
 std::string why_user_is_full(const State &state, const JobSpec &spec)
 {
     auto user = state.of_user(spec.uid);

@@ -17,8 +17,8 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t REMOVE_MS = 3600 * 1000, REMOVE_MORE_MS = 20, REMOVE_BEYOND_MS = 1000;
-constexpr size_t LOAD_JOBS = 500;               /* ended ones, at once */
-constexpr uint32_t NOBODY = UINT32_MAX;         /* elasticd's own reading */
+constexpr size_t LOAD_JOBS = 500;               /* ended ones, in one part */
+constexpr uint32_t NOBODY = UINT32_MAX;         /* reader: elasticd itself */
 constexpr int64_t LOAD_AGAIN_MS = 1000;
 constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read on request */
 
@@ -43,7 +43,7 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
       reader_(loop_)
 {
     started_ms_ = unix_ms();
-    /* Unlike those of an earlier life. */
+    /* Different from those of an earlier process. */
     request_prefix_ = "r" + std::to_string(started_ms_) + "-";
 }
 
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings,
 
 std::string Daemon::start_parts()
 {
-    /* Before anything starts a process: its end must not be missed. */
+    /* Before any process is started: its end must not be missed. */
     loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) {
         on_signal(number);
     });
@@ -144,7 +144,7 @@ std::string Daemon::start_parts()
     return listen();
 }
 
-/* By commands, which the core stores; those that have ended are left out. */
+/* Reservations made by commands, which the core stores, except ended ones. */
 std::vector<NodeReservation> Daemon::made_reservations()
 {
     std::vector<NodeReservation> made;
@@ -181,7 +181,8 @@ std::string Daemon::read_lists()
     return "";
 }
 
-/* Without programs it answers at once: jobs may wait for nodes since an earlier configuration. */
+/* Without programs it answers at once: jobs may wait for nodes because of an earlier
+ * configuration. */
 std::string Daemon::open_node_programs()
 {
     if (backend_->asynchronous_nodes())
@@ -196,7 +197,7 @@ std::string Daemon::open_node_programs()
     return node_programs_->open();
 }
 
-/* For jobs on this machine alone: others are confined by whoever owns their hosts. */
+/* Only for jobs on this machine: other hosts are confined by their owner. */
 std::string Daemon::open_confinement(const std::string &groups)
 {
     ConfinementConfig config{settings_.confine_cores, settings_.memory_per_core_mib << 20};
@@ -236,7 +237,7 @@ void Daemon::confine(JobId id)
                  {{"job", id}, {"error", error}});
 }
 
-/* Before everything else that has come in, since the first event of a log must be this one. */
+/* Before all other input, because the first event of a log must be this one. */
 void Daemon::configure()
 {
     Config config = settings_.core();
@@ -313,7 +314,7 @@ void Daemon::remove_old()
     loop_.after(more ? REMOVE_MORE_MS : REMOVE_MS, [this] { remove_old(); });
 }
 
-/* A quarter of what a user may have stays for what is to come. */
+/* A quarter of a user's limit is kept free for new jobs. */
 void Daemon::remove_beyond()
 {
     bool more = journal_.error().empty() &&
@@ -324,11 +325,11 @@ void Daemon::remove_beyond()
 
 void Daemon::read_history(uint32_t uid, HistoryReader::Task task)
 {
-    journal_.store();           /* what follows from former events is written */
+    journal_.store();           /* rows of earlier events are written */
     reader_.add(uid, std::move(task));
 }
 
-/* Jobs of earlier daemons, in parts. */
+/* Loads jobs of earlier daemons, in parts. */
 void Daemon::load_ended_jobs(JobId after)
 {
     EndedQuery query;
@@ -382,7 +383,7 @@ void Daemon::on_signal(int number)
     }
 }
 
-/* On a thread, since their names are queried. */
+/* On a thread, because it queries user names. */
 void Daemon::read_tokens_again()
 {
     if (tokens_thread_.joinable())
@@ -402,7 +403,7 @@ void Daemon::read_tokens_again()
 
 /* ---- for the interface ----------------------------------------------------------------------- */
 
-/* The tasks of an array have one. */
+/* The tasks of an array share one. */
 std::shared_ptr<const Launch> Daemon::launch(JobId job)
 {
     if (const Job *known = state().job(job); known && known->task)

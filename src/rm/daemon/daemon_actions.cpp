@@ -50,7 +50,7 @@ void Daemon::perform(const Record &record)
     mail(record);
 }
 
-/* If its user wants one about it. */
+/* Sends one if its user wants it. */
 void Daemon::mail(const Record &record)
 {
     bool may_be = record.event == record::STARTED || record.event == record::ENDED ||
@@ -78,7 +78,7 @@ void Daemon::perform(const SignalStep &signal)
     steps_->signal(signal.job, signal.step, signal.signal, kill_after_ms);
 }
 
-/* The user's groups are those of now. */
+/* Uses the user's present groups. */
 void Daemon::perform(const StartStep &start)
 {
     const Job *job = state().job(start.job);
@@ -92,7 +92,7 @@ void Daemon::perform(const StartStep &start)
     });
 }
 
-/* While the store cannot be read no answer is sent: the core repeats the query. */
+/* While the store cannot be read, no answer is sent: the core repeats the query. */
 void Daemon::start_step(const StartStep &start, const User &user)
 {
     auto row = store().launch(start.job);

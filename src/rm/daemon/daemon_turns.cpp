@@ -16,7 +16,7 @@ constexpr double LONG_TURN_MS = 40;             /* of processor time */
 
 }  // namespace
 
-/* False: it changes nothing, and is not stored. */
+/* False: the report changes nothing, and is not stored. */
 bool Daemon::report_step(EventContent content)
 {
     if (is_redundant(state(), content)) {
@@ -27,7 +27,7 @@ bool Daemon::report_step(EventContent content)
     return true;
 }
 
-/* Somebody may wait for it. */
+/* A client may wait for it. */
 bool Daemon::sampled(JobId id, uint32_t step, const PerformanceAnswer &answer)
 {
     bool is_due = sampler_.take(id, step, answer);
@@ -54,7 +54,7 @@ void Daemon::end_of_turn()
     waiting_.wake();
 }
 
-/* While one turn lasts nobody else is served. */
+/* During one turn no other work is served. */
 void Daemon::turned(double processor_seconds)
 {
     metrics_.time_turn(processor_seconds);
@@ -76,7 +76,7 @@ void Daemon::handle(const Event &event, Journal::Entry &entry)
         else
             std::visit([this](const auto &each) { perform(each); }, action);
     }
-    if (entry.done) {           /* cannot be: each request is answered */
+    if (entry.done) {           /* impossible: each request is answered */
         log_line(LogLevel::ERROR, "the core has not answered a request", {{"seq", event.seq}});
         entry.done(nullptr, false);
     }
@@ -143,7 +143,7 @@ void Daemon::update_capacity()
         configure();
 }
 
-/* As the configuration has them. */
+/* From the configuration. */
 void Daemon::set_gpus(const std::string &name)
 {
     const Node *node = state().node(name);
@@ -151,7 +151,7 @@ void Daemon::set_gpus(const std::string &name)
         journal_.notify(NodeGpusSet{name, gpus});
 }
 
-/* Nodes that are this machine share its GPUs, one after the other. */
+/* Nodes that are parts of this machine share its GPUs, in sequence. */
 void Daemon::number_gpus()
 {
     bool share = settings_.backend == "local" && !gpu_counts_.empty();

@@ -13,18 +13,18 @@ namespace elastic::rm {
 
 namespace {
 
-/* derived rows wait so long for an event to go with */
+/* maximum time that derived rows wait for an event to be written with */
 constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
-constexpr int64_t RESERVE_MS = 2000;        /* between two tries to fill it */
+constexpr int64_t RESERVE_MS = 2000;        /* between two tries to fill the reserve */
 constexpr size_t EVENTS_PER_COMMIT = 300;
-/* of processor time: others are served in between */
+/* of processor time: other work is served in between */
 constexpr double TURN_MS = 8;
-constexpr int64_t REMOVE_ROWS = 200;         /* of each kind, at once */
-constexpr int64_t UNUSED_BYTES = 1 << 20;    /* of the file, that stay for what comes next */
-constexpr int64_t PAGES_RETURNED = 64;       /* at once */
-constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of one */
-/* people's, that wait; beyond it they are refused */
+constexpr int64_t REMOVE_ROWS = 200;         /* of each kind, in one part */
+constexpr int64_t UNUSED_BYTES = 1 << 20;    /* of the file, kept for later data */
+constexpr int64_t PAGES_RETURNED = 64;       /* in one part */
+constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of a snapshot */
+/* waiting requests of people; more are refused */
 constexpr size_t REQUESTS_MAX = 10000;
 
 }  // namespace
@@ -80,7 +80,7 @@ void Journal::end_of_turn()
     else if (!inbox_.empty() && error_.empty())
         commit();
     else if (!inbox_.empty())
-        failed(error_);         /* people get the error at once; the rest waits for the retry */
+        failed(error_); /* people get the error at once; all other events wait for the retry */
     if (!accepted_.empty() || (!inbox_.empty() && error_.empty()))
         parts_.loop.turn_again();
 }
@@ -109,7 +109,8 @@ bool Journal::commit()
     return true;
 }
 
-/* Puts what is in the inbox, as far as it goes, into the batch.  How many events that are. */
+/* Moves the contents of the inbox into the batch, as far as possible.  Returns the number of
+ * events. */
 size_t Journal::number(Batch &batch)
 {
     size_t count = std::min(inbox_.size(), EVENTS_PER_COMMIT);
@@ -153,7 +154,7 @@ void Journal::fill_reserve()
         reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
 }
 
-/* At least one, and others for about so long: then everybody else has a turn. */
+/* Handles at least one event, and more for about this time: then other work is served. */
 void Journal::handle_some(double ms)
 {
     double until_s = processor_seconds() + ms / 1000;

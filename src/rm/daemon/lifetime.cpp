@@ -12,7 +12,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t LOOK_MS = 500;
-/* for the jobs of an allocation that is over to end */
+/* time in which the jobs of an ended allocation must end */
 constexpr int64_t OVER_GRACE_MS = 60000;
 
 }  // namespace
@@ -57,7 +57,7 @@ void Lifetime::watch_idleness()
     loop_.stop();
 }
 
-/* Its nodes are others' now. */
+/* Its nodes belong to others now. */
 void Lifetime::allocation_is_over(const std::string &reason)
 {
     log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled",
@@ -68,7 +68,7 @@ void Lifetime::allocation_is_over(const std::string &reason)
         watch_idleness();
 }
 
-/* Nobody will come back to the state of an allocation in which nothing runs. */
+/* The state of an allocation without running jobs will not be used again. */
 void Lifetime::end()
 {
     if (settings_.nested_folder.empty() || (daemon_.unfinished_jobs() > 0 && !over_at_ms_))

@@ -25,7 +25,7 @@ void Mailer::send(Mail mail)
     start_next();
 }
 
-/* Of many in a row the first one is logged, and at the end their number. */
+/* Of many dropped mails in a row the first one is logged, and at the end their number. */
 void Mailer::drop(const Mail &mail)
 {
     if (++dropped_ == 1)

@@ -71,7 +71,7 @@ std::string NodePrograms::open()
 
 /* ---- which nodes ----------------------------------------------------------------------------- */
 
-/* Whether the job has the node for another cause than this request. */
+/* Whether the job has the node for a reason other than this request. */
 bool NodePrograms::holds(const Job &job, const NodeName &node, uint64_t request, bool joining) const
 {
     if (has(job.blocks, node) || has(slots_of(job), node))
@@ -142,7 +142,7 @@ void NodePrograms::released(JobId job, uint32_t step, uint64_t request, bool all
     released_.erase({job, step});
 }
 
-/* With its folders, a few in each turn. */
+/* Removes it with its folders, a few in each turn. */
 void NodePrograms::remove(const Key &key)
 {
     auto found = batches_.find(key);
@@ -196,7 +196,7 @@ void NodePrograms::start_next()
     }
 }
 
-/* Its turn on the node has come. */
+/* It is the next one on the node. */
 bool NodePrograms::may_start(size_t index) const
 {
     const Run &run = *runs_[index];
@@ -222,7 +222,7 @@ void NodePrograms::start(Run &run)
         [this, same = &run](const NodeProgramEnd &end) { ended(*same, end); });
 }
 
-/* No text of the user but the name, which is the system's. */
+/* Contains no text of the user except the name, which comes from the system. */
 std::vector<std::string> NodePrograms::variables_for(const Run &run) const
 {
     const Job *job = state_.job(run.key.job);

@@ -12,7 +12,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read */
+constexpr uint64_t TIMELINE_RECORDS = 200000;   /* number of newest records that are read */
 constexpr size_t RECORDS_AT_ONCE = 10000;
 constexpr int REPAIRS_MAX = 1000;
 
@@ -21,7 +21,7 @@ class Recovery {
     Recovery(Store &store, bool repairs) : store_(store), repairs_(repairs) {}
     uint64_t bad_seq() const { return bad_seq_; }
 
-    /* Empty, or what is wrong. */
+    /* Empty, or the error. */
     std::string read();
     std::string write_derived();
     Recovered take() { return std::move(recovered_); }
@@ -38,12 +38,11 @@ class Recovery {
     Recovered recovered_;
     Batch derived_;
     bool repairs_;
-    uint64_t bad_seq_ = 0;              /* the event that is to blame; 0: none */
+    uint64_t bad_seq_ = 0;              /* the event that caused the error; 0: none */
     uint64_t last_record_ = 0;
 };
 
-/* A snapshot that does not do is not the last word: there may be an older one, and the events after
- * it. */
+/* After an unusable snapshot there may be a usable older one, and the events after it. */
 std::string Recovery::read()
 {
     if (std::string error = read_timeline(); !error.empty())
@@ -106,7 +105,7 @@ std::string Recovery::read_timeline()
     }
 }
 
-/* The rows that may not have been written before the death are derived again. */
+/* Rows that may not have been written before the crash are derived again. */
 std::string Recovery::from(const std::optional<Store::Snapshot> &snapshot)
 {
     recovered_.core = Core();

@@ -18,7 +18,7 @@ std::optional<int64_t> parse_local_time(const std::string &text)
         parts.tm_isdst = -1;
         tm given = parts;
         time_t seconds = mktime(&parts);
-        if (seconds >= 0 && parts.tm_mday == given.tm_mday)     /* else there is no such day */
+        if (seconds >= 0 && parts.tm_mday == given.tm_mday)     /* else the day does not exist */
             return int64_t{seconds} * 1000;
     }
     return std::nullopt;

@@ -8,8 +8,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t OBJECTS = 200;         /* of a part: nodes or jobs */
-constexpr int64_t PARTS_TIDIED = 2;     /* at once */
+constexpr size_t OBJECTS = 200;         /* in a part: nodes or jobs */
+constexpr int64_t PARTS_TIDIED = 2;     /* in one call */
 
 }  // namespace
 

@@ -23,7 +23,7 @@ bool remove_socket_as_user(const std::string &path, const StepSpec &spec)
     pid_t child = path.empty() ? -1 : fork();
     if (child == 0) {
         alarm(PATIENCE_S);
-        /* another mpiexec may listen there by now */
+        /* another mpiexec may listen there meanwhile */
         if (become_user(spec))
             step_socket_remove_stale(path.c_str());
         _exit(0);

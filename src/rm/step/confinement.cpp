@@ -76,7 +76,7 @@ void Confinement::adopt(JobId job, const std::string &group)
             owners_.emplace(processor, job);
 }
 
-/* On each node: gives back the highest, takes the lowest. */
+/* On each node: releases the highest, adds the lowest. */
 std::string Confinement::change(JobId job, const Cores &booked, std::set<int> &mine)
 {
     std::string wrong;
@@ -115,7 +115,8 @@ std::string Confinement::apply(JobId job, const Cores &booked, const std::string
         cores += count;
     if (config_.memory_per_core > 0 && cores > 0 && error.empty())
         error = write_to(group, "memory.max", std::to_string(cores * config_.memory_per_core));
-    /* Else a job would swap without end instead; a kernel that does not count swap has no file. */
+    /* Else a job would swap without limit instead; a kernel that does not count swap has no such
+     * file. */
     if (config_.memory_per_core > 0 && error.empty() &&
         access((group + "/memory.swap.max").c_str(), F_OK) == 0)
         error = write_to(group, "memory.swap.max", "0");

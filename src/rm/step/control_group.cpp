@@ -19,7 +19,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* The second one beside hierarchies of version 1. */
+/* The second one is used besides hierarchies of version 1. */
 constexpr const char *MOUNTS[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 bool write_to(const std::string &path, const char *text)
@@ -35,7 +35,7 @@ bool is_cgroup2(const std::string &folder)
     return statfs(folder.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* systemd marks what it has delegated. */
+/* systemd marks groups that it has delegated. */
 bool is_delegated(const std::string &folder)
 {
     for (const char *name : {"trusted.delegate", "user.delegate"}) {

@@ -12,7 +12,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* The last of a name counts, as in a shell. */
+/* If a name occurs more than once, the last one counts, as in a shell. */
 void set_variable(std::vector<std::string> &environment, const std::string &name,
                   const std::string &value)
 {
@@ -21,7 +21,7 @@ void set_variable(std::vector<std::string> &environment, const std::string &name
     environment.push_back(name + "=" + value);
 }
 
-/* Of a task of an array: Slurm's names and ours differ in what they begin with. */
+/* For a task of an array: with the prefix of Slurm's names or of elasticd's. */
 void add_array_variables(std::vector<std::string> &environment, const Job &job,
                          const std::string &prefix)
 {
@@ -41,7 +41,8 @@ void add_array_variables(std::vector<std::string> &environment, const Job &job,
         set_variable(environment, prefix + name, std::to_string(value));
 }
 
-/* Of a script, which runs once for the whole job: the GPUs of its first node, if they stay. */
+/* For a script, which runs once for the whole job: the GPUs of its first node, if they do not
+ * change. */
 void add_script_gpus(std::vector<std::string> &environment, const Job &job, const StartStep &start,
                      const LaunchSetup &setup, bool like_slurm)
 {
@@ -58,7 +59,7 @@ void add_script_gpus(std::vector<std::string> &environment, const Job &job, cons
     set_variable(environment, "SLURM_GPUS_ON_NODE", std::to_string(std::popcount(own->gpus)));
 }
 
-/* Not that of a job in which it was submitted. */
+/* Replaces the variable of a job in which this one was submitted. */
 void set_gpus_variable(std::vector<std::string> &environment, const std::string &gpus)
 {
     constexpr const char *NAME = "ELASTIC_STEP_GPUS";
@@ -67,8 +68,8 @@ void set_gpus_variable(std::vector<std::string> &environment, const std::string 
         environment.pop_back();
 }
 
-/* An mpiexec that has it refuses a spawn beyond it.  Not that of a job in which the job was
- * submitted. */
+/* An mpiexec with this variable refuses a spawn beyond it.  Replaces the value of a job in which
+ * this one was submitted. */
 void set_processes_max(std::vector<std::string> &environment, const Job &job, bool limited)
 {
     set_variable(environment, "ELASTIC_STEP_PROCESSES_MAX",
@@ -77,7 +78,7 @@ void set_processes_max(std::vector<std::string> &environment, const Job &job, bo
         environment.pop_back();
 }
 
-/* Not that of a job in which the job was submitted: an empty value removes it. */
+/* Replaces the variable of a job in which this one was submitted: an empty value removes it. */
 void set_name(std::vector<std::string> &environment, const std::string &name,
               const std::string &value)
 {
@@ -120,14 +121,15 @@ mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchSetu
     return arguments;
 }
 
-/* Where Slurm is below, its programs would take variables of its jobs for theirs. */
+/* False on nodes of a real Slurm: its programs would use the variables as those of their own
+ * Slurm job. */
 bool is_like_slurm(const Launch &launch, const LaunchSetup &setup)
 {
     auto &all = setup.launcher_environment;
     return launch.slurm_environment && std::ranges::find(all, "HYDRA_LAUNCHER=slurm") == all.end();
 }
 
-/* As sbatch sets them. */
+/* With the same meaning as in sbatch. */
 void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
                          const StartStep &start)
 {
@@ -175,8 +177,8 @@ std::string parent_of(const std::string &path)
     return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-/* A script finds the mpiexec that belongs to this elasticd, whatever else the machine has; one for
- * Slurm also the commands of Slurm that it may call. */
+/* A script finds the mpiexec of this elasticd, whatever else is installed; a Slurm script also
+ * finds the commands of Slurm that it may call. */
 void add_script_variables(std::vector<std::string> &environment, const LaunchSetup &setup,
                           bool like_slurm)
 {
@@ -198,7 +200,7 @@ void add_script_variables(std::vector<std::string> &environment, const LaunchSet
 
 namespace {
 
-/* nullopt: it stands for itself. */
+/* nullopt: the character is not a pattern. */
 std::optional<std::string> replacement(char pattern, size_t digits, const PathNames &names)
 {
     auto number = [digits](JobId id) {
@@ -232,7 +234,7 @@ std::string expand_path(const std::string &pattern, const std::string &directory
     for (size_t i = 0; i < pattern.size(); i++) {
         size_t at = i + 1, digits = 0;
         if (at + 1 < pattern.size() && pattern[at] >= '1' && pattern[at] <= '9')
-            digits = static_cast<size_t>(pattern[at++] - '0');  /* of %5j */
+            digits = static_cast<size_t>(pattern[at++] - '0');  /* as in %5j */
         bool is_pattern = pattern[i] == '%' && at < pattern.size();
         auto replaced = is_pattern ? replacement(pattern[at], digits, names) : std::nullopt;
         path += replaced ? *replaced : std::string(1, pattern[i]);

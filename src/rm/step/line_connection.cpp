@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t READ_BYTES = 65536;    /* of one connection in a turn */
 
-/* The address, and what must stay open as long as it is used. */
+/* The address, and the descriptor that must stay open while it is used. */
 bool make_address(const std::string &path, sockaddr_un &address, Descriptor &folder)
 {
     address = {};
@@ -106,7 +106,7 @@ void LineConnection::send(const Json &object)
     out_.clear();
     broken_ = "it does not read the messages that it is sent";
     ended_ = true;
-    go_on_soon(0);              /* not now: who sends does not expect an end */
+    go_on_soon(0);              /* not now: the sender does not expect a close */
 }
 
 /* Reading detects an error, too: data that the other side has sent before its end is still read. */
@@ -136,7 +136,7 @@ void LineConnection::update_watch()
     uint32_t wanted = (reads ? EPOLLIN : 0u) | (out_.empty() ? 0u : EPOLLOUT);
     if (wanted == watched_)
         return;
-    if (!wanted)                /* the end of the other side would be reported for ever */
+    if (!wanted)                /* the close of the other side would be reported repeatedly */
         loop_.discard(socket_.get());
     else if (watched_)
         loop_.change(socket_.get(), wanted);
@@ -225,7 +225,7 @@ void LineConnection::give_lines()
         update_watch();
 }
 
-/* An error in the receiver of a line closes this connection alone. */
+/* An error in the receiver of a line closes only this connection. */
 void LineConnection::give_line(std::string_view text)
 {
     auto alive = alive_;
@@ -248,7 +248,7 @@ void LineConnection::close()
         loop_.discard(socket_.get());
     socket_.reset();
     watched_ = 0;
-    ended_ = true;              /* it may live on for a while */
+    ended_ = true;              /* the object may exist for some time */
     in_.clear();
     given_ = searched_ = 0;
     std::string broken = std::move(broken_);

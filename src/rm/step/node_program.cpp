@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char *SCRIPT_FILE = "script", *OUTPUT_FILE = "output";
 constexpr int64_t GRACE_S = 5;                  /* between SIGTERM and SIGKILL */
-/* For a connection to the node, beyond the limit of the program there. */
+/* For a connection to the node, in addition to the limit of the program there. */
 constexpr int64_t CONNECT_MS = 30000;
 constexpr int64_t CONNECT_AGAIN_MS = 200, START_AGAIN_MS = 5000;
 constexpr size_t OUTPUT_MAX = 4096;
@@ -42,7 +42,7 @@ std::string beginning_of(const std::string &path)
     return text;
 }
 
-/* So that the shell is found, and reaches the node. */
+/* For finding the shell, and for its access to the node. */
 std::vector<std::string> environment_of_shell()
 {
     std::vector<std::string> variables;
@@ -134,7 +134,7 @@ void NodeProgram::start()
 std::string NodeProgram::prepare_and_start()
 {
     std::error_code code;
-    std::filesystem::remove_all(spec_.folder, code);    /* of a run that was killed */
+    std::filesystem::remove_all(spec_.folder, code);    /* of a killed run */
     if (mkdir(spec_.folder.c_str(), 0700) != 0)
         return "cannot make " + spec_.folder + ": " + strerror(errno);
     std::string error = write_file(spec_.folder, SCRIPT_FILE, node_program_script(spec_));
@@ -151,7 +151,7 @@ bool NodeProgram::connect()
     return stepd_ != nullptr;
 }
 
-/* There may be no descriptor at present. */
+/* Descriptors may be exhausted at present. */
 void NodeProgram::connect_later()
 {
     timer_ = loop_.after(CONNECT_AGAIN_MS, [this] {
@@ -165,7 +165,8 @@ void NodeProgram::connect_later()
     });
 }
 
-/* Its elastic-stepd has.  If this machine is shut down, the program runs again after that. */
+/* Its elastic-stepd has ended.  If this machine is shut down, the program runs again after the
+ * boot. */
 void NodeProgram::ended()
 {
     timer_ = 0;

@@ -10,7 +10,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t DESCRIPTORS_MAX = 4;   /* beside the bytes of one call */
+constexpr size_t DESCRIPTORS_MAX = 4;   /* with the bytes of one call */
 
 }  // namespace
 

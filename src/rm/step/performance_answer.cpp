@@ -12,7 +12,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr uint64_t PROCESSES_MAX = 1 << 20;
-/* more than there are */
+/* higher than the real maxima */
 constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, STRAGGLERS_MAX = 16;
 constexpr size_t ITEMS_MAX = 64, ITEM_BYTES_MAX = 16;
 
@@ -67,7 +67,7 @@ const FieldRules<Straggler> BEHIND_FIELDS = {
     {"iteration", &Straggler::iteration, REQUIRED, STEP_NUMBER_MAX},
 };
 
-/* A list of objects; empty, or what is wrong.  One that is not there is empty. */
+/* A list of objects; empty, or the error.  A missing list counts as empty. */
 template <class Each, class Read>
 std::string read_list(const Json &object, const char *name, size_t most, std::vector<Each> &list,
                       Read read)
@@ -118,7 +118,7 @@ std::string read_straggler(const Json &json, Straggler &rank)
                             : "an element is not an object";
 }
 
-/* Null, or not there: of no phase. */
+/* Null, or missing: not in a phase. */
 std::string read_phase(const Json &json, std::optional<PhaseAnswer> &phase)
 {
     auto found = json.find("phase");
@@ -187,7 +187,7 @@ int64_t ppm_of(double ratio)
     return std::llround(std::clamp(ratio, 0.0, 1.0) * static_cast<double>(PPM));
 }
 
-/* One that all processes have measured, and that can be. */
+/* A possible loop that all processes have measured. */
 bool is_distributed(const LoopAnswer &loop, uint64_t size)
 {
     return loop.processes == size && loop.iterations > 0 && loop.mpi_us <= loop.loop_us &&
@@ -199,8 +199,9 @@ bool is_phase(const LoopAnswer &loop, const char *kind)
     return loop.items.size() == 1 && loop.items[0] == kind;
 }
 
-/* Of a program with phases, those that can adapt count (clause M4 of the EPOP specification).
- * The probing loop is all of them together: if there are several, each is distinguished. */
+/* For a program with phases, its phases that can adapt count (clause M4 of the EPOP
+ * specification).  The probing loop is all of them together: if there are several, each counts
+ * separately. */
 std::vector<const LoopAnswer *> loops_that_count(const PerformanceAnswer &answer)
 {
     std::vector<const LoopAnswer *> loops;

@@ -45,7 +45,7 @@ void open_as(int report, int target, const std::string &path, int flags)
     }
 }
 
-/* Without blocking at a FIFO that nobody has open: `elastic run` has opened its ends before. */
+/* Does not block at a FIFO without a reader: `elastic run` has opened its ends before. */
 void open_files(int report, const StepSpec &spec)
 {
     constexpr int OUT = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK;
@@ -73,13 +73,13 @@ void set_limits(const StepSpec &spec)
     }
 }
 
-/* Descriptors that elasticd's parent, elasticd or this process have open: the program gets 0 to
- * 2 alone. */
+/* Closes descriptors of elasticd's parent, elasticd or this process: the program gets only 0 to
+ * 2. */
 void close_at_exec()
 {
     if (close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
         return;
-    /* Of a kernel before 5.11. */
+    /* For a kernel before 5.11. */
     rlimit limit = {};
     getrlimit(RLIMIT_NOFILE, &limit);
     int end = static_cast<int>(std::min<rlim_t>(limit.rlim_max, 1 << 20));

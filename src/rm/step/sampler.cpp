@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* after a start of elasticd its steps are not queried all at once */
+/* after a start of elasticd the first queries of its steps are spread over this time */
 constexpr int64_t SPREAD_MS = 10000;
 
 bool is_sampled(const Job &job)
@@ -58,7 +58,7 @@ void Sampler::update(JobId id, const Job *job)
         entries_.erase(found);
         return update_timer();
     }
-    if (!is_sampled(*job)) {    /* in an adaptation nothing is known */
+    if (!is_sampled(*job)) {    /* during an adaptation nothing is known */
         if (found != entries_.end())
             set_due(id, found->second, NEVER);
         return update_timer();
@@ -69,7 +69,7 @@ void Sampler::update(JobId id, const Job *job)
     if (is_same && entry.due_ms != NEVER)
         return;
     int64_t wait_ms = is_on() ? interval_ms_ / 2 : 0;
-    if (is_new && job->performance && is_on())  /* elasticd has been started anew */
+    if (is_new && job->performance && is_on())  /* elasticd has been restarted */
         wait_ms = static_cast<int64_t>(id * 7919 %
                                        static_cast<uint64_t>(std::min(SPREAD_MS, interval_ms_)));
     entry.step = job->step;

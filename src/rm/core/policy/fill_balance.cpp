@@ -6,10 +6,10 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t REMAINING_PER_DURATION = 2; /* of one that gives: else its end comes first (K3) */
-constexpr int64_t SOONER_PERCENT = 95; /* than what is promised: else that is good enough */
+constexpr int64_t REMAINING_PER_DURATION = 2; /* for a donor: else its end comes first (K3) */
+constexpr int64_t SOONER_PERCENT = 95; /* relative to the reserved time: else that is good enough */
 
-/* Its booking for them beside the present one: none on whole nodes that it has. */
+/* Its additional booking for them: none on whole nodes that it has. */
 Shares new_shares(const State &state, const Job &job, const Blocks &joining)
 {
     Shares shares = state.shares(job.spec, joining);
@@ -58,7 +58,7 @@ void Balancing::carry_out(const Balance &found)
     }
     for (const auto &[job, size] : growths)
         grow(*job, size);
-    plan_.reservation.reset(); /* what it is made from has changed */
+    plan_.reservation.reset(); /* its input has changed */
 }
 
 /* In the order of their expected ends, until the first job fits. */
@@ -105,7 +105,7 @@ BalanceMember Balancing::member(const Job &job, int64_t end_ms) const
     return member;
 }
 
-/* Nothing else is planned for it, and it need not be left alone (Q11). */
+/* No other change is planned for it, and it may be changed (Q11). */
 bool Balancing::may_change(const Job &job) const
 {
     bool is_free = !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id);
@@ -125,13 +125,13 @@ SizeBounds Balancing::range(const Job &job, const BalanceMember &member) const
     if (!may_change(job))
         return keep;
     SizeBounds bounds = plan_.rules.bounds(state_, job).value_or(keep);
-    if (bounds.low > size || bounds.high < size) /* to be reduced (R2) */
+    if (bounds.low > size || bounds.high < size) /* it must be reduced (R2) */
         return keep;
     int64_t limit_ms = job.limit_at_ms;
     bool freed_in_time = promised_ms_ == NEVER || (limit_ms != NEVER && limit_ms <= promised_ms_);
     if (!freed_in_time)
         bounds.high = size;
-    /* cores that others give are of no use to it without GPUs */
+    /* cores from others do not help a job that lacks GPUs */
     if (needs_gpus(job.spec))
         bounds.high = std::min(bounds.high, size + plan_.soon.capacity(job.spec, present(job)));
     bounds.high = std::max(std::min(bounds.high, largest_wanted(job)), size);
@@ -159,7 +159,8 @@ void Balancing::expect_start(int64_t in_ms)
                       first_end_ms_};
 }
 
-/* Once: it waits while others give the cores that it needs, which stay reserved for it. */
+/* Called once: it waits while others release the cores that it needs, which stay reserved for
+ * it. */
 void Balancing::grow(const Job &job, int size)
 {
     Blocks own = present(job);
@@ -179,7 +180,7 @@ void Balancing::grow(const Job &job, int size)
     if (job.limit_at_ms != NEVER)
         plan_.grown.push_back({job.limit_at_ms, Booking(std::move(more))});
     Change change = plan_.to_balance(job, later, {}, std::move(joining));
-    change.loaned = job.loaned > 0 ? later - job.size() : 0;        /* those are its last ones */
+    change.loaned = job.loaned > 0 ? later - job.size() : 0; /* loans are its last processes */
     plan_.decisions.changes.push_back(std::move(change));
 }
 

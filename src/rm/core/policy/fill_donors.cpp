@@ -30,8 +30,8 @@ bool Donors::shrink_for(const JobSpec &spec, int want, DonorLimit limit, JobId w
     return true;
 }
 
-/* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
- * several cores per process). */
+/* Several rounds, because the waiting job may not be able to use all released cores (whole
+ * nodes, several cores per process). */
 void Donors::shrink(Trial &trial, const JobSpec &spec, int want, DonorLimit limit)
 {
     for (bool progress = true; trial.capacity < want && progress;) {
@@ -54,7 +54,7 @@ void Donors::shrink(Trial &trial, const JobSpec &spec, int want, DonorLimit limi
     }
 }
 
-/* In the order in which they give: the largest first, by the sizes that they will have. */
+/* In the order of donation: the largest first, by the sizes that they will have. */
 std::vector<const Job *> Donors::find_donors()
 {
     std::vector<std::pair<int64_t, JobId>> order;       /* cores, negative */
@@ -83,7 +83,7 @@ std::vector<const Job *> Donors::find_donors()
     return jobs;
 }
 
-/* By what the next cores are worth to them that they would give. */
+/* By their gain from the next cores that they would release. */
 void Donors::sort_by_gain(std::vector<const Job *> &donors) const
 {
     std::vector<std::pair<double, const Job *>> order;
@@ -119,12 +119,12 @@ int Donors::floor(const Job &job, DonorLimit limit) const
     if (limit == DonorLimit::MINIMUM)
         return lowest(job.spec);
     int share = size_at_least(job.spec, plan_.fair_size(job.spec));
-    /* its share may be more than it can have */
+    /* its share may exceed its maximum */
     return std::min(share > 0 ? share : job.spec.maximum, own);
 }
 
-/* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it
- * keeps no more than it must, and as many processes as they hold: a node that stays is of no use to
+/* Shrinks it by at least `less`, if its floor allows it; `from`: it cannot release any.  With
+ * whole nodes it keeps as few as possible, but filled: a partly used node is of no use to
  * others. */
 int Donors::shrink_to(const Job &donor, int from, int less, int floor)
 {
@@ -149,8 +149,8 @@ int Donors::shrink_to(const Job &donor, int from, int less, int floor)
 
 namespace {
 
-/* The job's blocks in the order in which their processes leave (choose_leaving), with how many have
- * left before. */
+/* Visits the job's blocks in the order in which their processes leave (choose_leaving), with the
+ * number that left before. */
 template <class Visit> void each_leaving(const State &state, const Job &job, Visit visit)
 {
     const FreeCores &nodes = state.free_cores();
@@ -168,7 +168,7 @@ template <class Visit> void each_leaving(const State &state, const Job &job, Vis
 
 }  // namespace
 
-/* Of a job that names nodes or needs GPUs: whether the donor can leave a node that this job can
+/* For a job that names nodes or needs GPUs: whether the donor can leave a node that this job can
  * use.  While listed nodes have no capacity, only these count. */
 bool Donors::helps(const Space &space, const JobSpec &spec, const Job &donor, int from,
                    int to) const
@@ -190,7 +190,7 @@ bool Donors::helps(const Space &space, const JobSpec &spec, const Job &donor, in
     return helps;
 }
 
-/* A whole node with slots of the job beside its world stays its own. */
+/* The job keeps a whole node with slots beside its world. */
 void Donors::keep_slots(const Job &job, std::vector<Emptied> &emptied)
 {
     for (const Block &block : slots_of(job))
@@ -214,7 +214,7 @@ const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
         keep_slots(job, emptied);
         return emptied;
     }
-    /* It has left a node with the last of its processes there. */
+    /* It has left a node when the last of its processes there has left. */
     std::vector<int> last(left.count());
     for (const Emptied &each : emptied)
         last[left.rank(each.node->position)] = each.leaving;
@@ -225,7 +225,7 @@ const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
     return emptied;
 }
 
-/* The booking for processes that leave on the way from one size to the other. */
+/* Releases the booking of processes that leave between the two sizes. */
 void Donors::release(Space &space, const Job &job, int from, int to)
 {
     int first = job.size() - from, end = job.size() - to;

@@ -14,7 +14,7 @@ constexpr int64_t LOAN_PER_DURATION = 4, BACK_PER_DURATION = 2;
 
 }  // namespace
 
-/* By when the first job is to start; NEVER: not known. */
+/* Time at which the first job is to start; NEVER: unknown. */
 int64_t CoreLoans::wanted_ms()
 {
     int64_t promised_ms = plan_.first_reservation().time_ms();
@@ -47,14 +47,14 @@ void CoreLoans::call_in()
     }
 }
 
-/* That so many more processes book. */
+/* Cores that this number of further processes books. */
 int64_t CoreLoans::cores_of(const Job &job, int processes) const
 {
     Unit unit = unit_of(state_, job.spec, job.blocks);
     return unit.count(processes) * unit.cores;
 }
 
-/* K2, for the time of the loan. */
+/* K2, for the duration of the loan. */
 bool CoreLoans::pays(const Growth &growth, int64_t lendable)
 {
     const Job &job = *growth.job;

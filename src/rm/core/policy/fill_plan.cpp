@@ -16,7 +16,7 @@ int fair_share(const State &state)
     return static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
 }
 
-/* Both of whole nodes, in the order of the nodes. */
+/* Both lists are of whole nodes, in the order of the nodes. */
 bool holds(const Shares &shares, const Share &share)
 {
     auto at = std::lower_bound(shares.begin(), shares.end(), share,
@@ -53,8 +53,8 @@ void FillPlan::expect_freed()
     }
 }
 
-/* Whether it is certain to give cores above its minimum: the statement of its user counts until
- * it proves wrong. */
+/* Whether it is certain to release cores above its minimum: the statement of its user counts
+ * until it is refuted. */
 bool FillPlan::gives_on_request(const Job &job) const
 {
     bool can_change = job.spec.elasticity == Elasticity::MALLEABLE &&
@@ -67,7 +67,7 @@ bool FillPlan::gives_on_request(const Job &job) const
     return can_change && !stays && !moved.contains(job.id) && gives;
 }
 
-/* Of world_to_come. */
+/* For world_to_come. */
 int FillPlan::loan_then(const Job &job) const
 {
     auto planned = shrinks.find(job.id);
@@ -75,7 +75,7 @@ int FillPlan::loan_then(const Job &job) const
     return std::max(pending_loan(job) - given, 0);
 }
 
-/* The size of such a world that gives on request. */
+/* The size that the job keeps of this world when it releases cores on request. */
 int FillPlan::retained_size(const Job &job, const Blocks &world) const
 {
     if (rules.gives_later())
@@ -96,7 +96,8 @@ Blocks FillPlan::world_to_come(const Job &job) const
     return without(job.blocks, choose_leaving(state, job.blocks, job.size() - planned->second));
 }
 
-/* The processes of such a world above `least`, as choose_leaving selects them; they are removed. */
+/* Removes the processes of this world above `least`, in the order of choose_leaving, and returns
+ * them. */
 Blocks FillPlan::take_spare(Blocks &world, int least) const
 {
     Blocks spare;
@@ -138,7 +139,7 @@ Outlook FillPlan::outlook() const
             given = take_spare(least, retained_size(job, least));
         Shares retained = state.shares(job.spec, append(least, slots_of(job))),
                more = state.shares(job.spec, given);
-        if (job.spec.whole_nodes)       /* of a node that it leaves in part it keeps all */
+        if (job.spec.whole_nodes)       /* it keeps all of a node that it leaves only in part */
             std::erase_if(more, [&](const Share &share) { return holds(retained, share); });
         if (!more.empty())
             all.at_once.emplace_back(std::move(more));
@@ -217,7 +218,7 @@ int FillPlan::cap(const Job &job, const Blocks &blocks) const
 {
     const JobSpec &spec = job.spec;
     if (size_wished(job) > 0)
-        /* by its own word: what is known of it may be of another phase */
+        /* requested by the program: earlier measurements may concern another phase */
         return largest_wanted(job);
     int most = spec.preferred > 0 && others_wait ? spec.preferred : spec.maximum;
     int wanted = std::min(most, largest_wanted(job)), allowed = rules.most(state, job);

@@ -18,8 +18,8 @@ bool worth_growing(const FillPlan &plan)
            plan.reservation->time_ms() > plan.state.now_ms + 2 * plan.state.config.offer_pause_ms;
 }
 
-/* While others wait for nodes, whoever gives them gives none to us, and refusals would only make
- * our jobs pause. */
+/* While others wait for nodes, their owner gives none to elasticd, and refusals would only make
+ * its jobs pause. */
 void Recipients::spread()
 {
     bool idle = plan_.now.total() > 0;
@@ -66,7 +66,7 @@ void Recipients::add_running(const std::vector<JobId> &jobs)
     }
 }
 
-/* Nothing else is planned for it. */
+/* No other change is planned for it. */
 bool Recipients::is_free(const Job &job) const
 {
     return !plan_.is_planned(job);
@@ -77,7 +77,7 @@ bool Recipients::may_grow(const Job &job) const
     return is_free(job) && job.size() < plan_.cap(job);
 }
 
-/* Of all that may grow; of those with idle cores in nodes of their own. */
+/* All jobs that may grow; jobs with idle cores in their own nodes. */
 std::vector<JobId> Recipients::growers()
 {
     const State::Indices &indices = state_.indices();
@@ -110,7 +110,7 @@ std::vector<JobId> Recipients::roomy()
 
 namespace {
 
-/* Loans are its last processes: all that follow these are loans, too. */
+/* Loans are its last processes: all processes after them are loans, too. */
 void note_size(Growth &growth, int size)
 {
     if (growth.job->loaned + growth.loaned > 0)
@@ -131,7 +131,7 @@ bool Recipients::grow(Growth &growth, int size)
     return true;
 }
 
-/* Not to other whole nodes, which it would keep. */
+/* Without other whole nodes, which it would keep. */
 bool Recipients::grow_beside_reserved(Growth &growth, int size)
 {
     Reservation &first_reservation = plan_.first_reservation();
@@ -151,7 +151,7 @@ bool Recipients::grow_beside_reserved(Growth &growth, int size)
     return true;
 }
 
-/* Of reserved cores. */
+/* On reserved cores. */
 bool Recipients::grow_on_loan(Growth &growth, int size)
 {
     const Job &job = *growth.job;
@@ -175,8 +175,8 @@ int Recipients::capacity_for(Growth &growth) const
                                    : nodes_of(growth).capacity(plan_.now);
 }
 
-/* It can only grow to other nodes, with which no comparison is needed: its own are whole, full,
- * and not searched yet. */
+/* It can only grow to other nodes, so that no comparison is needed: its own are whole, full, and
+ * not searched yet. */
 bool Recipients::fills_its_nodes(const Growth &growth) const
 {
     return !growth.nodes && !growth.starts && growth.job->spec.whole_nodes &&
@@ -191,7 +191,7 @@ GrowingJob &Recipients::nodes_of(Growth &growth) const
     return *growth.nodes;
 }
 
-/* Whole nodes that a job has cost nothing more, whoever else waits. */
+/* A job's whole nodes cost nothing more, whoever else waits. */
 void Recipients::fill_own_nodes()
 {
     for (Growth &each : growing_) {
@@ -203,7 +203,7 @@ void Recipients::fill_own_nodes()
     }
 }
 
-/* In whole nodes of its own. */
+/* In its own whole nodes. */
 bool Recipients::may_have_capacity_within(const Growth &growth) const
 {
     const JobSpec &spec = growth.job->spec;
@@ -249,7 +249,7 @@ void Recipients::grow_to_level()
     }
 }
 
-/* The rest goes to the smallest that can use it. */
+/* The remaining cores go to the smallest job that can use them. */
 void Recipients::grow_by_steps()
 {
     std::vector<Growth *> order;
@@ -266,8 +266,8 @@ void Recipients::grow_by_steps()
     }
 }
 
-/* 0: it is as large as it may be.  Whole nodes come one after the other, each filled: what is left
- * of one is of no use to others. */
+/* 0: it has its maximum.  Whole nodes are added one by one, each filled: a partly used node is
+ * of no use to others. */
 int Recipients::next_size(const Growth &growth) const
 {
     const JobSpec &spec = growth.job->spec;
@@ -287,7 +287,7 @@ Unit Recipients::unit_of(const Growth &growth) const
     return rm::unit_of(state_, job.spec, growth.starts ? growth.blocks : present);
 }
 
-/* To `next`, or, where nodes are smaller than its own, as far as it fits. */
+/* Grows to `next`, or, if nodes are smaller than its own, as far as it fits. */
 bool Recipients::grow_a_step(Growth &growth, int next)
 {
     const JobSpec &spec = growth.job->spec;
@@ -298,8 +298,8 @@ bool Recipients::grow_a_step(Growth &growth, int next)
 
 /* ---- or more to some than to others ---------------------------------------------------------- */
 
-/* Step by step, each to whom it is worth most then.  One that does not fit now does not fit
- * later. */
+/* Step by step, each time to the job with the highest gain.  A job that does not fit now does
+ * not fit later. */
 void Recipients::grow_by_gain()
 {
     struct Step {
@@ -313,7 +313,7 @@ void Recipients::grow_by_gain()
         }
     };
     std::priority_queue<Step> steps;
-    /* of who has got something: most get nothing */
+    /* only for jobs that received some: most receive none */
     std::unordered_map<size_t, std::function<double(int, int)>> worth;
     auto gain = [&](size_t number, int next) {
         const Growth &growth = growing_[number];
@@ -329,7 +329,7 @@ void Recipients::grow_by_gain()
         int next = next_size(growth);
         if (next == 0)
             return;
-        /* the first request, as far as it goes */
+        /* the first request, as far as possible */
         bool wished = size_wished(*growth.job) > 0;
         if (double value = wished ? WISHED_GAIN : gain(number, next); value > 0)
             steps.push({value, growth.size, next, number});

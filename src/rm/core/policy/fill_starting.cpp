@@ -8,8 +8,8 @@
 
 namespace elastic::rm {
 
-/* Like a rigid job before all others that others start.  If it cannot have all its nodes, no job
- * frees any in vain, and idle ones are left to it. */
+/* Jobs of others count like a rigid job before all own jobs.  If that job cannot have all its
+ * nodes, no job releases any, and idle ones are left to it. */
 void Starting::examine_others()
 {
     if (state_.wanted_nodes == 0)
@@ -48,7 +48,7 @@ void Starting::examine_waiting()
             continue;
         if (depth.is_reached()) {
             if (state_.is_divided())
-                plan_.examined_until = QUEUE_END;       /* one of another partition may start */
+                plan_.examined_until = QUEUE_END;       /* a job of another partition may start */
             return;
         }
         if (!depth.takes(job.spec))
@@ -63,7 +63,8 @@ void Starting::examine_waiting()
         plan_.others_wait = true;
 }
 
-/* The jobs that start, or for which enough cores are about to be freed; false: all are served. */
+/* Starts jobs, or finds jobs for which enough cores will soon be free; false: no job is left
+ * waiting. */
 bool Starting::help_in_order()
 {
     const State::Indices &indices = state_.indices();
@@ -107,7 +108,7 @@ bool Starting::start(const Job &job)
     return true;
 }
 
-/* Before its allocation. */
+/* Computed before its allocation. */
 StartNumbers Starting::numbers_of(const Job &job, int size) const
 {
     StartNumbers numbers;
@@ -125,7 +126,7 @@ void Starting::add_start(const Job &job, Blocks blocks, const StartNumbers &numb
     plan_.starts.push_back({&job, true, numbers.fits, 0, std::move(blocks), {}, 0, numbers});
 }
 
-/* Whether enough is about to be freed, or can be. */
+/* Whether enough cores will soon be free, or can be released. */
 bool Starting::wait_for_cores(const Job &job)
 {
     int least = lowest(job.spec);
@@ -154,7 +155,7 @@ void Starting::claim(const JobSpec &spec, int size)
     plan_.now.limit(plan_.soon, plan_.soon.allocate(spec, size));
 }
 
-/* If it starts now; NEVER: it may run for ever. */
+/* If it starts now; NEVER: it has no limit. */
 int64_t Starting::end_of(const JobSpec &spec) const
 {
     int64_t limit_ms = time_limit(state_, spec);
@@ -185,8 +186,8 @@ bool Starting::start_backfill(const Job &job)
     return true;
 }
 
-/* For a job that ends before the first job starts, malleable jobs give cores of the reservation,
- * or loans of it: they return in time. */
+/* For a job that ends before the first job starts, malleable jobs release cores of the
+ * reservation, or return loans from it: the cores return in time. */
 void Starting::free_cores_for_backfill(const Job &job)
 {
     int least = lowest(job.spec);

@@ -8,15 +8,15 @@ namespace elastic::rm {
 
 namespace {
 
-/* Of the sum of the logarithms of speed: an exchange between two jobs brings as much as one of them
- * 1 % faster, and so many times the error of the measured speeds. */
+/* Minimum gain of an exchange between two jobs, in the sum of the logarithms of speed: as much
+ * as 1 % for one of them, and a multiple of the error of the measured speeds. */
 constexpr double EXCHANGE_GAIN_MIN = 0.01;
 constexpr double EXCHANGE_ERRORS_MIN = 5;
-/* The maximum loss of a trial, relative to its possible gain: it loses while it is measured.
- * The second: if more processes than the fewest measured ones have brought nothing. */
+/* The maximum loss of a trial, relative to its possible gain: a trial loses until it is
+ * measured.  The second: if more processes than the smallest measured number have given no gain. */
 constexpr double TRIAL_LOSS_MAX = 4, TRIAL_LOSS_FLAT_MAX = 10;
 
-/* Its size, up to `most`, with what another one gives that is left with `given_size`. */
+/* Its size, up to `most`, with the cores of a donor that keeps `given_size`. */
 int size_with(const JobSpec &to, const MeasuredNumbers &gets, int most,
               const MeasuredNumbers &gives, int given_size)
 {
@@ -32,8 +32,8 @@ int most_exchanged(const JobSpec &spec, const MeasuredNumbers &numbers)
     return size_between(spec, numbers.scaling.size, most_without_margin(numbers));
 }
 
-/* So many that both together gain most; of a trial, that the other one does, as who gives may lose
- * nothing.  Of a trial so many that it shows. */
+/* The number of processes with the greatest joint gain.  For a trial: with the greatest gain of
+ * the recipient, because the donor may lose nothing, and large enough to be measurable. */
 std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
                                    const JobSpec &to, const MeasuredNumbers &gets, bool trial)
 {
@@ -42,7 +42,8 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
     int present = gives.scaling.size, most = most_exchanged(to, gets);
     double loss_max = has_reached_end(gives.scaling) ? TRIAL_LOSS_FLAT_MAX : TRIAL_LOSS_MAX;
     std::optional<Given> best;
-    /* Speeds are multiplied, as adding their logarithms took a twentieth of a simulation's time. */
+    /* Speeds are multiplied, because adding their logarithms took a twentieth of a simulation's
+     * time. */
     double error = std::hypot(gives.scaling.error_ppm, gets.scaling.error_ppm) / double(PPM);
     double best_speeds = std::exp(std::max(EXCHANGE_GAIN_MIN, EXCHANGE_ERRORS_MIN * error));
     for (int size = one_unit_less(from, gives.unit, present), grown = 0;

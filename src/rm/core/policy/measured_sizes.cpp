@@ -10,16 +10,16 @@ namespace elastic::rm {
 
 namespace {
 
-/* RULE_MARGIN_PPM is at most such a part of a floor. */
+/* RULE_MARGIN_PPM is at most this part of a floor. */
 constexpr int64_t MARGIN_PART = 4;
-/* Noise of 10 % in the samples makes so much of a step that brings nothing. */
+/* Noise of 10 % in the samples can produce this gain for a step without any gain. */
 constexpr int64_t STEP_NOISE_PPM = 100000;
-/* Without a floor: by MPI time alone fewer are tried from here on. */
+/* Without a floor: from this MPI time on, fewer processes are tried. */
 constexpr int64_t DOUBT_PPM = 100000;
 /* The part of a round that does not become shorter, by sizes less than a quarter off alone: so much
  * is no more than noise, or that they bring nothing. */
 constexpr int64_t NEAR_DOUBT_PPM = 200000;
-constexpr int64_t REMAINING_PER_SAMPLE = 20; /* two samples: a tenth of what remains */
+constexpr int64_t REMAINING_PER_SAMPLE = 20; /* two samples: a tenth of the remaining time */
 
 bool is_sampled(const Job &job) { return job.performance && has_data(*job.performance); }
 
@@ -35,15 +35,15 @@ int64_t margin_ppm(int64_t floor_ppm)
     return std::min(RULE_MARGIN_PPM, floor_ppm / MARGIN_PART);
 }
 
-/* The same for sizes that it is to grow to. */
+/* The same for sizes to which it could grow. */
 int64_t growth_floor_ppm(const MeasuredNumbers &numbers, Floor floor)
 {
     int64_t floor_ppm = floor_ppm_of(numbers, floor);
     return std::min(floor_ppm + margin_ppm(floor_ppm), PPM - 1);
 }
 
-/* A step up that was measured is not made again if it has brought less, and is taken back if it has
- * brought less than the second.  Without a floor: if it has made the job slower. */
+/* A measured step up is not repeated if its gain was below the first value, and is taken back if
+ * it was below the second.  Without a floor: if it has made the job slower. */
 int64_t step_gain_ppm(int64_t floor_ppm)
 {
     return floor_ppm > 0 ? floor_ppm : -STEP_NOISE_PPM / 2;
@@ -54,13 +54,13 @@ int64_t retained_gain_ppm(int64_t floor_ppm)
                          : -STEP_NOISE_PPM;
 }
 
-/* Whether a floor of its own holds for cores that idle. */
+/* Whether a separate floor applies to cores that would idle. */
 bool is_lower(const MeasuredNumbers &numbers, Floor floor)
 {
     return floor == Floor::IDLE && numbers.efficiency_idle_ppm < numbers.efficiency_ppm;
 }
 
-/* A step up from its present size has been measured, and has brought too little. */
+/* A step up from its present size has been measured, and its gain was too small. */
 bool is_known_to_be_vain(const MeasuredNumbers &numbers, Floor floor)
 {
     const MeasuredStep &above = numbers.scaling.above;
@@ -68,13 +68,13 @@ bool is_known_to_be_vain(const MeasuredNumbers &numbers, Floor floor)
            above.gain_ppm < step_gain_ppm(floor_ppm_of(numbers, floor));
 }
 
-/* By more than noise moves the end. */
+/* By more than the noise of the end. */
 bool is_past_end(const Scaling &scaling)
 {
     return scaling.end > 0 && scaling.size * 100 >= int64_t{scaling.end} * WORTH_PERCENT;
 }
 
-/* The size up to which the next processes bring so much; without a floor: as if there were no
+/* The size up to which the next processes gain this much; without a floor: as if there were no
  * end. */
 int64_t useful_size(const Scaling &scaling, int64_t serial_ppm, int64_t floor_ppm)
 {
@@ -83,7 +83,7 @@ int64_t useful_size(const Scaling &scaling, int64_t serial_ppm, int64_t floor_pp
     return scaling.end > 0 && floor_ppm > 0 ? std::min<int64_t>(useful, scaling.end) : useful;
 }
 
-/* Beyond what is measured it is doubled, and only when it is known how the present size does. */
+/* Beyond the measured sizes it is doubled, but only when the present size has been measured. */
 int64_t tried_most(const MeasuredNumbers &numbers, int64_t most)
 {
     const Unit &unit = numbers.unit;
@@ -149,7 +149,7 @@ int64_t measured_most(const MeasuredNumbers &numbers, Floor floor)
         return scaling.size;
     bool worth =
         most * 100 >= scaling.size * WORTH_PERCENT && !is_known_to_be_vain(numbers, floor);
-    /* An exchange counts on it. */
+    /* An exchange relies on it. */
     worth = worth || scaling.end > scaling.size;
     bool pays =
         most > scaling.size && growth_pays(numbers.remaining_ms, numbers.since_ms, numbers.times,
@@ -160,7 +160,7 @@ int64_t measured_most(const MeasuredNumbers &numbers, Floor floor)
 int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
 {
     const Scaling &scaling = numbers.scaling;
-    /* MPI time alone only makes it doubtful: half as many are tried, once. */
+    /* MPI time alone only raises a doubt: half of the processes are tried, once. */
     int64_t floor_ppm = floor_ppm_of(numbers, floor);
     /* Near 0 the fit of the model is too coarse: the gain of the last step counts. */
     bool by_step = is_lower(numbers, floor) && scaling.below.size > 0;
@@ -196,7 +196,7 @@ int64_t measured_start(const Learned &learned, int64_t efficiency_ppm)
     numbers.efficiency_ppm = efficiency_ppm;
     numbers.times = {0, 0};
     numbers.scaling = scaling_of(known, learned.sizes.back().size);
-    /* From the largest size down, as a job would be reduced, or up once. */
+    /* From the largest size down, like a reduction of the job, or up once. */
     for (int round = 0; round < ROUNDS_MAX; round++) {
         int64_t least = measured_least(numbers, Floor::EFFICIENT);
         if (least == 0 || least >= numbers.scaling.size)
@@ -210,12 +210,12 @@ bool is_doubtful(const MeasuredNumbers &numbers)
 {
     const Scaling &scaling = numbers.scaling;
     bool is_least = scaling.proven_least == scaling.size;
-    /* More than these have not made it faster, or nothing else has been measured at all. */
+    /* More processes have not made it faster, or no other size has been measured. */
     bool saturated =
         has_reached_end(scaling) ||
         PPM - scaling.serial_ppm < std::max<int64_t>(numbers.efficiency_ppm - RULE_MARGIN_PPM, 1);
     bool untold = is_least && (scaling.sizes == 1 || saturated);
-    /* Or only near sizes, which prove little, and nothing good. */
+    /* Or only near sizes are measured, which prove little, and show no gain. */
     bool near_alone = scaling.sizes > 1 && scaling.below.size == 0 && scaling.above.size == 0;
     bool stays = (is_least ? scaling.serial_ppm : scaling.serial_below_ppm) >= NEAR_DOUBT_PPM;
     bool long_enough = numbers.remaining_ms == NEVER ||

@@ -17,7 +17,7 @@ double gain_of(const Scaling &scaling, const Unit &unit, int from, int to)
 {
     int small = std::min(from, to), large = std::max(from, to);
     double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
-    /* Past its end a job may have what nobody else can use. */
+    /* Beyond its end a job may have cores that no other job can use. */
     double gain = std::max(std::log(ratio), GAIN_OF_NOTHING);
     return gain * unit.processes / (double(large - small) * unit.cores);
 }

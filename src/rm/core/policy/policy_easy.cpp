@@ -46,7 +46,7 @@ void Reservation::give(GrowingCapacity &growing, const Booking &booking)
     given_.push_back(&booking.shares);
 }
 
-/* Lets allocated jobs end in the order of their limits until it fits. */
+/* Assumes the ends of allocated jobs in the order of their limits, until it fits. */
 void Reservation::find_time(GrowingCapacity &growing)
 {
     int64_t time_ms = state_.now_ms;
@@ -68,9 +68,9 @@ void Reservation::find_time(GrowingCapacity &growing)
         find_nodes(growing);
 }
 
-/* Nobody knows when certain nodes or GPUs are free.  It gets what it would get if all had ended:
- * what is free of that, now and until the last limit, is left to it, and others start on the rest,
- * for however long. */
+/* It is unknown when certain nodes or GPUs are free.  The job gets those that it would get if
+ * all jobs had ended: the free ones of these, now and until the last limit, are left to it, and
+ * others start on the rest, for any time. */
 void Reservation::find_nodes(GrowingCapacity &growing)
 {
     for (JobId id : state_.indices().allocated) {
@@ -89,7 +89,7 @@ const Booking &Reservation::booking_at_end(JobId id) const
     return known == outlook_.at_end.end() ? state_.booking(id) : known->second;
 }
 
-/* Of one that starts now; NEVER: it may run for ever. */
+/* For a job that starts now; NEVER: it has no limit. */
 int64_t Reservation::end_of(const JobSpec &spec) const
 {
     int64_t limit = time_limit(state_, spec);
@@ -144,7 +144,7 @@ void Reservation::changed()
         reserved_->changed();
 }
 
-/* How many cores beside what is promised. */
+/* Number of cores besides the reserved ones. */
 int64_t Reservation::left() const
 {
     return reserved_ ? reserved_->left() : total_ - int64_t{size_} * spec_.cores_per_process;
@@ -193,7 +193,7 @@ class EasyPass {
     const State &state_;
     Decisions decisions_;
     Space now_;
-    const Job *first_ = nullptr;        /* that does not fit */
+    const Job *first_ = nullptr;        /* the first job that does not fit */
     std::optional<Reservation> reservation_;
 };
 
@@ -215,13 +215,13 @@ Decisions EasyPass::run()
         examined_until = *next;
     }
     if (next == indices.queue.end() || state_.is_divided())
-        examined_until = QUEUE_END;     /* one of another partition may start, wherever it is */
+        examined_until = QUEUE_END;     /* a job of another partition may start at any position */
     if (reservation_)
         decisions_.depends_on->limits_until_ms = reservation_->limits_until_ms();
     return std::move(decisions_);
 }
 
-/* False: all could start. */
+/* False: all jobs could start. */
 bool EasyPass::start_in_order()
 {
     for (const QueueKey &key : state_.indices().runnable) {

@@ -9,13 +9,13 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t STANDSTILL_PART =
-    10; /* of the time since the last commit, at most, for a reduction (K3) */
+    10; /* maximum part of the time since the last commit, for a reduction (K3) */
 constexpr int64_t REMAINING_PER_DURATION = 2; /* else its end comes first (K3) */
-/* Of one that starts: whatever remains of a job is less (Q9).  Of one of which nobody knows what
- * remains. */
+/* For a job that starts: greater than any remaining time of a job (Q9).  For a job with unknown
+ * remaining time. */
 constexpr double START_GAIN = 1e18, UNKNOWN_GAIN = 0.5;
 
-/* Of samples that are wrong by a tenth the true MPI time lies between these parts. */
+/* If samples have errors of a tenth, the true MPI time lies between these parts. */
 constexpr double TRUE_LEAST = 0.9, TRUE_MOST = 1.12;
 
 /* Its value for another MPI share than the measured one. */
@@ -27,7 +27,7 @@ int64_t with_mpi_time(int64_t mtct_ppm, double factor)
     return static_cast<int64_t>(std::min(other, static_cast<double>(MTCT_MAX_PPM)));
 }
 
-/* R, but that nothing is done which samples that are wrong by a tenth would let seem right. */
+/* Clause R, but without changes that may be caused by errors of a tenth in the samples. */
 SizeRange range_of(const EfficientNumbers &numbers, const JobSpec &spec)
 {
     SizeRange range = size_range(spec, numbers.range);
@@ -47,19 +47,19 @@ bool is_above(const RangeNumbers &range)
     return range.mtct_ppm > range.upper_ppm || range.recent_mtct_ppm > range.upper_ppm;
 }
 
-/* It should have fewer, and cannot. */
+/* It should have fewer processes, but cannot. */
 bool is_at_minimum(const RangeNumbers &range, const JobSpec &spec)
 {
     return is_above(range) && size_at_most(spec, range.size - 1) == 0;
 }
 
-/* F1: who runs longest gets all that it may have before the next one gets any. */
+/* F1: the job that runs longest gets all cores that it may have before the next one gets any. */
 class LongestFirst : public Gain {
   public:
     double gain(const State &state, const Job &job, int from, int to) const override
     {
         if (to < from)
-            return 0; /* among those that give, sizes decide */
+            return 0; /* among donors, sizes decide */
         if (job.state == JobState::PENDING)
             return START_GAIN / to;
         int64_t left_ms = remaining_ms(state, job);
@@ -67,8 +67,8 @@ class LongestFirst : public Gain {
     }
 };
 
-/* With which size, at most, a run of the program is started (X3): what it would have come to,
- * from the greatest of its sizes at which MPI did not take too much. */
+/* Maximum size for the start of a run of the program (X3): the size that it would have reached,
+ * from the greatest of its sizes at which MPI did not take too much time. */
 int start_size(const State &state, const Job &job, const Learned &learned)
 {
     const Config &config = state.config;
@@ -116,7 +116,7 @@ class EfficientRules : public SizeRules {
     {
         if (!state.config.reduce_when_idle && state.indices().queue.empty())
             return 0;
-        if (!job.performance || !has_data(*job.performance)) /* the usual case, known at once */
+        if (!job.performance || !has_data(*job.performance)) /* the usual case, decided at once */
             return 0;
         EfficientNumbers numbers = efficient_numbers(state, job);
         SizeRange range = range_of(numbers, job.spec);
@@ -174,12 +174,12 @@ std::optional<HeldBecause> EfficientRules::held_because(const State &state, cons
     if (most(state, job) > job.size())
         return std::nullopt;
     SizeRange sizes = range_of(numbers, job.spec);
-    if (sizes.kind == RangeKind::REDUCE)        /* not done yet (K3) */
+    if (sizes.kind == RangeKind::REDUCE)        /* not performed yet (K3) */
         return HeldBecause::COST;
     if (sizes.kind == RangeKind::KEEP)
         return is_at_minimum(range, job.spec) ? HeldBecause::AT_MINIMUM
                                               : HeldBecause::BETWEEN_THRESHOLDS;
-    if (sizes.high == job.size())       /* else AT_MAXIMUM or the next size is too far */
+    if (sizes.high == job.size())       /* else AT_MAXIMUM, or the next size is too large */
         return range.ceiling > 0 ? HeldBecause::CEILING : HeldBecause::AT_MAXIMUM;
     return numbers.remaining_ms == NEVER ? HeldBecause::NO_ESTIMATE : HeldBecause::COST;
 }

@@ -63,7 +63,7 @@ Decisions Fcfs::decide(const State &state) const
         examined_until = QUEUE_END;
     }
     if (state.is_divided() && state.indices().free_cores > 0)
-        examined_until = QUEUE_END;         /* one of another partition may start */
+        examined_until = QUEUE_END;         /* a job of another partition may start */
     grant_size_requests(state, decisions);
     return decisions;
 }

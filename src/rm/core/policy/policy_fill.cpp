@@ -58,7 +58,7 @@ std::string name_jobs(const std::vector<JobId> &jobs)
     return (jobs.size() == 1 ? "job " : "jobs ") + names;
 }
 
-/* With those for whom: nobody in particular if it is somebody else's nodes. */
+/* With the jobs that need it: none in particular for nodes of others. */
 std::function<Json(const State &, const Job &)> why_capacity(const SizeRules &rules, int size,
                                                         const std::vector<JobId> &whom)
 {
@@ -73,8 +73,8 @@ void decide_shrinks(FillPlan &plan)
 {
     for (const auto &[id, size] : plan.shrinks) {
         const Job &job = plan.state.jobs.at(id);
-        /* A job that would be reduced in any case, and has given no more, has a reason of its
-         * own. */
+        /* A job that would be reduced in any case, and has released no more, has a separate
+         * reason. */
         if (plan.wished.contains(id) && size == size_wished(job)) {
             plan.decisions.changes.push_back(
                 {id,
@@ -110,7 +110,7 @@ void decide_shrinks(FillPlan &plan)
 void record_dependence(FillPlan &plan)
 {
     const State &state = plan.state;
-    /* The remaining time of jobs that might be balanced falls. */
+    /* The remaining time of jobs that might be balanced decreases. */
     if (state.indices().nodes.of(NodeState::DRAINING) > 0 || plan.balance)
         return plan.decisions.depends_on.reset();
     Dependence &on = *plan.decisions.depends_on;
@@ -141,7 +141,7 @@ void reduce_as_wished(FillPlan &plan)
     }
 }
 
-/* Jobs that use their processes badly. */
+/* Jobs that use their processes inefficiently. */
 void reduce(FillPlan &plan)
 {
     const State &state = plan.state;
@@ -152,7 +152,7 @@ void reduce(FillPlan &plan)
         const Job &job = state.jobs.at(id);
         plan.any_loan = plan.any_loan || plan.own_size(job) < job.size();
         int size = plan.rules.reduced(state, job);
-        if (size == 0 || size >= job.size())    /* the usual case, known at once */
+        if (size == 0 || size >= job.size())    /* the usual case, decided at once */
             continue;
         /* such a size does not change */
         bool wished = job.wished_size > 0 || size_wished(job) > 0;
@@ -167,7 +167,7 @@ void reduce(FillPlan &plan)
     }
 }
 
-/* Among those that run; what one gives idles then, and goes to whom it is worth most. */
+/* Between running jobs; released cores idle, and go to the job with the highest gain. */
 void exchange(FillPlan &plan)
 {
     const State &state = plan.state;
@@ -229,14 +229,14 @@ Sight Fill::sight(const State &state, const Job &job) const
 
 namespace {
 
-/* Of one whose size could change otherwise. */
+/* For a job whose size could otherwise change. */
 bool is_held(const Job &job)
 {
     return job.state == JobState::RUNNING && job.spec.elasticity == Elasticity::MALLEABLE &&
            is_in_rigid_phase(job);
 }
 
-/* Whether its next size fits now; `spec`: of the joining processes. */
+/* Whether its next size fits now; `spec`: for the joining processes. */
 bool could_grow(const State &state, const Job &job, const JobSpec &spec)
 {
     int more = size_at_least(job.spec, job.size() + 1) - job.size();
@@ -245,7 +245,7 @@ bool could_grow(const State &state, const Job &job, const JobSpec &spec)
 
 }  // namespace
 
-/* Within what its user or its program wants. */
+/* Within the requests of its user or its program. */
 std::optional<SizeBounds> Fill::bounds(const State &state, const Job &job) const
 {
     if (is_held(job) && !rules_.allows_all())
@@ -288,9 +288,9 @@ std::string Fill::explain(const State &state, const Job &job) const
            "; not growing: no GPU idles";
 }
 
-/* Of the others nothing has changed, and they had nothing to do.  So it matters only whether this
- * job can grow further than before, is to be reduced, comes into question for an exchange, or
- * stands elsewhere among those that give to a job that waits. */
+/* Other jobs have not changed, and had no change to make.  So it matters only whether this job
+ * can grow further than before, must be reduced, becomes a candidate for an exchange, or has
+ * another position among the donors for a waiting job. */
 bool Fill::heeds_sample(const State &state, const Job &job, const Sight &before,
                         const Dependence &on) const
 {

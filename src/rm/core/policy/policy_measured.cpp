@@ -14,7 +14,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* A job that waits may be started with any size up to it. */
+/* A waiting job may be started with any size up to this one. */
 int most_of(const State &state, const Job &job)
 {
     const Learned *learned =
@@ -31,7 +31,7 @@ int most_efficient_of(const State &state, const Job &job)
     return size_between(job.spec, job.size(), worth_of(state, job).most_efficient);
 }
 
-/* No core idles, and another job is to have more. */
+/* No core idles, and another job should have more. */
 bool others_can_use_more(const State &state, const Job &job)
 {
     const auto &elastic = state.indices().elastic;
@@ -81,7 +81,7 @@ class MeasuredRules : public SizeRules {
     bool may_change(const Exchange &exchange, const State &state, const Job &job) const override;
 };
 
-/* One that may give or get: measured at its present size, and not just changed. */
+/* A possible donor or recipient: measured at its present size, and not just changed. */
 bool may_trade(const State &state, const Job &job)
 {
     return job.wished_size == 0 && !job.size_request && !job.granted &&
@@ -175,7 +175,7 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
     return text + end + why_not_growing(numbers, job) + loan;
 }
 
-/* Why one gives to another one: its own numbers, and the other's. */
+/* Why a job releases processes to another one: the numbers of both. */
 Json why_given(const SizeRules &rules, const State &state, const Job &from, const Job &to,
                const Given &given, bool trial, int64_t wanted_cores)
 {
@@ -207,12 +207,12 @@ std::string words_given(const Job &from, const Scaling &scaling, const Job &to, 
     return text;
 }
 
-/* Whether the other job fits with its additional processes on nodes that are free then. */
+/* Whether the other job fits with its additional processes on the nodes that are then free. */
 bool finds_capacity(const State &state, const Job &from, int size, const Job &to, int grown)
 {
     Blocks staying =
         without(from.blocks, choose_leaving(state, from.blocks, from.size() - size));
-    Blocks slots = slots_of(from); /* stay its own */
+    Blocks slots = slots_of(from); /* it keeps them */
     Shares given = state.shares(from.spec, append(from.blocks, slots)),
            remaining = state.shares(from.spec, append(staying, slots));
     leave_differences(given, remaining);
@@ -259,8 +259,9 @@ std::optional<Change> exchange_between(const SizeRules &rules, const State &stat
     return std::nullopt;
 }
 
-/* From whom the last process is worth least to whom the next one is worth most: so many that both
- * together gain most.  If that brings nothing: from whom it may be worth nothing. */
+/* From the job whose last process has the lowest value to the job whose next process has the
+ * highest: the number with the greatest joint gain.  If that gives no gain: from a job whose
+ * last processes may have no value. */
 Exchange MeasuredRules::exchange(const State &state) const
 {
     Exchange result;
@@ -291,7 +292,7 @@ Exchange MeasuredRules::exchange(const State &state) const
     return result;
 }
 
-/* It is one of those that were compared, or comes before one of them. */
+/* It is one of the compared jobs, or comes before one of them. */
 bool MeasuredRules::may_change(const Exchange &exchange, const State &state, const Job &job) const
 {
     if (exchange.gives.has(job.id) || exchange.doubtful.has(job.id) || exchange.gets.has(job.id))

@@ -9,10 +9,11 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int MODEL_SHRINK = 16, MODEL_GROW = 4; /* of the present size, at most (R7) */
+constexpr int MODEL_SHRINK = 16, MODEL_GROW = 4; /* factors of the present size, at most (R7) */
 
-/* With n processes a round takes alpha + beta n in MPI and gamma / n outside, so that MTCT / n is
- * a + b n: fitted by least squares, both at least 0; half or twice as many are near `present`. */
+/* With n processes a round takes alpha + beta n in MPI and gamma / n outside, so that MTCT / n
+ * is a + b n: fitted by least squares, both at least 0; half or double of `present` counts as
+ * near. */
 std::pair<double, double> fit_mtct(std::span<const SizeMtct> points, int present)
 {
     double all = 0, n = 0, nn = 0, y = 0, ny = 0;
@@ -32,7 +33,7 @@ std::pair<double, double> fit_mtct(std::span<const SizeMtct> points, int present
     return a < 0 ? std::pair(0.0, ny / nn) : std::pair(a, b);
 }
 
-/* R7: the greatest size, in reals, whose MTCT is expected to be at most the thresholds' mean. */
+/* R7: the greatest real size whose expected MTCT is at most the mean of the thresholds. */
 double size_by_model(const RangeNumbers &numbers)
 {
     double wanted = std::sqrt(static_cast<double>(numbers.upper_ppm) *
@@ -47,13 +48,13 @@ double size_by_model(const RangeNumbers &numbers)
     return std::clamp(size, present / MODEL_SHRINK, present * MODEL_GROW);
 }
 
-/* R5; the last one may not be full. */
+/* R5; the last unit may be partly used. */
 int units_of(const RangeNumbers &numbers)
 {
     return (numbers.size + numbers.unit - 1) / numbers.unit;
 }
 
-/* The size of clause R2: never beyond the model's, and at least the next smaller size. */
+/* The size of clause R2: never beyond the model's size, and at least the next smaller size. */
 int size_reduced(const JobSpec &spec, const RangeNumbers &numbers)
 {
     int least = size_at_least(spec, 1);
@@ -147,7 +148,7 @@ std::vector<SizeMtct> measured_mtct(const Performance &known, int present_size)
 
 namespace {
 
-/* The smallest allowed size by which it ends in `ms`; 0: none of its range. */
+/* The smallest allowed size with which it ends in `ms`; 0: none of its range. */
 int size_to_end(const Balanced &job, int64_t ms)
 {
     int64_t wanted = (job.work + ms - 1) / ms;

@@ -66,7 +66,7 @@ int size_between(const JobSpec &spec, int size, int64_t most)
 
 HeldBecause held_without_data(const Job &job)
 {
-    constexpr int64_t SAMPLES_MIN = 2;  /* J6: enough to decide by, if there is a loop of all */
+    constexpr int64_t SAMPLES_MIN = 2;  /* J6: enough for a decision, if some loop is distributed */
     bool is_sampled = job.performance && job.performance->samples >= SAMPLES_MIN;
     return is_sampled && job.performance->phase.empty() ? HeldBecause::NOT_SPMD
                                                         : HeldBecause::NO_DATA;

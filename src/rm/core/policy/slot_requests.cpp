@@ -10,7 +10,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t BLOCKS_MAX = 200;      /* of one grant: a line of the step protocol */
+constexpr size_t BLOCKS_MAX = 200;      /* in one grant: a line of the step protocol */
 
 /* The first waiting job that may start now, if no grant for a request of this time may delay it;
  * else null. */
@@ -64,8 +64,8 @@ class Protected {
     std::optional<int64_t> time_ms_;
 };
 
-/* Nodes that are closed to the request, as a slot must be alone there: nodes with such a slot of
- * the job, or, for an exclusive request, with any slot. */
+/* Nodes that are closed to the request, because a slot must be alone there: nodes with such a
+ * slot of the job, or, for an exclusive request, with any slot. */
 std::vector<NodeName> closed_nodes(const Job &job, const SlotRequest &slot_request)
 {
     if (!slot_request.exclusive)
@@ -76,7 +76,7 @@ std::vector<NodeName> closed_nodes(const Job &job, const SlotRequest &slot_reque
     return nodes;
 }
 
-/* Slots are allocated one after the other, as long as another one is requested and allowed. */
+/* Allocates slots one by one, as long as another one is requested and allowed. */
 class SlotsFor {
   public:
     SlotsFor(const State &state, const Job &job, const SlotRequest &slot_request, int count)
@@ -94,7 +94,7 @@ class SlotsFor {
         return std::ranges::find(closed_, node) != closed_.end();
     }
     const Blocks &blocks() const { return blocks_; }
-    /* One that fits beside `own`.  False: no more. */
+    /* Adds one that fits beside `own`.  False: no more. */
     bool add(const Blocks &own)
     {
         if (left_ == 0 || blocks_.size() >= BLOCKS_MAX)
@@ -130,7 +130,7 @@ class SlotsFor {
     Blocks blocks_;
 };
 
-/* Where its processes are, or will be, wherever they belong. */
+/* Its present and future processes, of any kind. */
 Blocks all_of(const Job &job)
 {
     return job.adaptation ? append(present(job), job.adaptation->joining) : present(job);
@@ -144,8 +144,7 @@ int processes_on(const Job &job, const NodeName &node)
     return count;
 }
 
-/* The part of a back end's nodes that it continues to use: with staying processes, and with
- * slots. */
+/* The nodes of a back end that it continues to use: with staying processes, and with slots. */
 Blocks staying(const Job &job)
 {
     Blocks staying = job.adaptation ? without(job.blocks, job.adaptation->leave) : job.blocks;
@@ -164,7 +163,7 @@ std::vector<NodeName> own_nodes(const State &state, const Job &job, const SlotRe
     return nodes;
 }
 
-/* And the one that it names. */
+/* Including the node that it names. */
 std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotRequest &slot_request)
 {
     std::vector<NodeName> nodes = own_nodes(state, job, slot_request);

@@ -23,7 +23,7 @@ std::optional<StartRule> start_rule(const StartNumbers &numbers)
         int fits = numbers.wanted <= numbers.capacity ? numbers.wanted : numbers.least;
         return numbers.fits == fits ? std::optional(StartRule::START) : std::nullopt;
     }
-    /* The choice that fits beside the reservation depends on nodes, too. */
+    /* The choice that fits beside the reservation also depends on nodes. */
     const BackfillNumbers &backfill = *numbers.backfill;
     int64_t cores = int64_t{numbers.fits} * numbers.cores_per_process;
     bool is_one = numbers.fits == numbers.wanted || numbers.fits == numbers.least;

@@ -7,14 +7,14 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4; /* K2 */
-constexpr int64_t SOONER_PERCENT = 95; /* of the time without a change, at most (Q6c) */
+constexpr int64_t SOONER_PERCENT = 95; /* maximum part of the time without a change (Q6c) */
 
 Balanced balanced(const BalanceMember &member)
 {
     return {member.spec, member.work, member.low, member.high, member.unit, member.unit_cores};
 }
 
-/* A node that it has in part costs it as much as a whole one (R5). */
+/* A node that it has in part costs as much as a whole one (R5). */
 int filled(const BalanceMember &member, int size)
 {
     if (size == member.size || member.unit == 1)
@@ -23,8 +23,7 @@ int filled(const BalanceMember &member, int size)
     return std::max(size_at_most(*member.spec, std::min(full, member.high)), size);
 }
 
-/* Cores that no job needs to end in time return to the jobs that would give them, smallest
- * donation first. */
+/* Cores that no job needs to end in time return to their donors, smallest donation first. */
 void give_back_what_is_left(const TimeBalance &balance, std::vector<int> &sizes)
 {
     int64_t left = balance.cores;
@@ -48,8 +47,8 @@ void give_back_what_is_left(const TimeBalance &balance, std::vector<int> &sizes)
     }
 }
 
-/* Of the changes with too little gain, the one with the least; the number of members: there is
- * none. */
+/* Of the changes with too little gain, the one with the smallest gain; the number of members:
+ * there is none. */
 size_t find_poorest(const TimeBalance &balance, const Balance &found)
 {
     const auto &members = balance.members;
