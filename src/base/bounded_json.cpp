@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Brackets outside of texts; whether they fit is the parser's business. */
+/* Counts brackets outside of texts; the parser checks whether they match. */
 bool is_deeper(std::string_view text, int depth_max)
 {
     int depth = 0;

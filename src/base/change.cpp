@@ -22,7 +22,7 @@ std::vector<int> highest_ranks(int present, int count)
     return ranks;
 }
 
-/* Why these ranks cannot leave a world of `present`, or nothing. */
+/* Why these ranks cannot leave a world of `present`, or nullopt. */
 std::optional<Error> check_leaving(int present, const std::vector<int> &ascending)
 {
     if (!ascending.empty() && (ascending.front() < 0 || ascending.back() >= present)) {
@@ -38,7 +38,7 @@ std::optional<Error> check_leaving(int present, const std::vector<int> &ascendin
     return std::nullopt;
 }
 
-/* Why joining processes cannot run the program that is requested, or nothing. */
+/* Why joining processes cannot run the requested program, or nullopt. */
 std::optional<Error> check_program(const ChangeRequest &request, int joining, int programs)
 {
     if (!request.program)

@@ -18,8 +18,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* A file in memory with that text, at its beginning: a program may read it as slowly as it
- * likes. */
+/* A file in memory with that text, at its beginning: a program may read it at any speed. */
 Descriptor file_with(const std::string &text)
 {
     Descriptor file(memfd_create("input", MFD_CLOEXEC));
@@ -97,7 +96,7 @@ pid_t spawn(const CommandSpec &spec, int input, int output, int errors, int &err
 
 }  // namespace
 
-/* Shared with what the loop may still call. */
+/* Shared with callbacks that the loop may still call. */
 struct Command::Run : std::enable_shared_from_this<Run> {
     struct Stream {
         Descriptor pipe;
@@ -128,7 +127,7 @@ struct Command::Run : std::enable_shared_from_this<Run> {
     Loop::TimerId timer = 0;
 };
 
-/* The process is a child of the loop from now on, even if nobody waits for its end any more. */
+/* The process is a child of the loop from now on, even if its end is no longer awaited. */
 void Command::Run::start()
 {
     assert(!spec.words.empty() && spec.limit_ms > 0);
@@ -167,7 +166,7 @@ void Command::Run::watch(Stream &stream)
                [self = shared_from_this(), &stream](uint32_t) { self->read(stream); });
 }
 
-/* All that is there. */
+/* Reads all available data. */
 void Command::Run::read(Stream &stream)
 {
     char block[16384];
@@ -183,7 +182,7 @@ void Command::Run::read(Stream &stream)
         stream.text.append(block, std::min(space, static_cast<size_t>(bytes)));
         end.truncated = end.truncated || static_cast<size_t>(bytes) > space;
         if (static_cast<size_t>(bytes) < sizeof block)
-            /* the loop comes again: one that writes without end must not hold it up */
+            /* the loop calls again: a program that writes without end must not block it */
             return;
     }
 }
@@ -215,7 +214,7 @@ void Command::Run::ended(int status)
         close(*stream);
     }
     if (end.timed_out)
-        kill(-pid, SIGKILL);    /* what it has started, which may outlive it in its group */
+        kill(-pid, SIGKILL);    /* its children, which may outlive it in its group */
     pid = 0;
     loop.cancel(timer);
     end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -14,7 +14,7 @@ namespace {
 
 char note[256];         /* empty: no event is being handled */
 
-/* Only what a signal handler may. */
+/* Only operations that a signal handler may use. */
 void crashed(int number)
 {
     [[maybe_unused]] ssize_t bytes = write(STDERR_FILENO, note, strnlen(note, sizeof note));
@@ -26,7 +26,7 @@ void crashed(int number)
 
 void watch_crashes()
 {
-    static char stack[16384];   /* the other one may be what has overflowed */
+    static char stack[16384];   /* the ordinary stack may have overflowed */
     stack_t other = {};
     other.ss_sp = stack;
     other.ss_size = sizeof stack;

@@ -49,7 +49,7 @@ std::string format_log_line(LogLevel level, std::string_view message,
                                    {"message", message}};
     for (const auto &[name, value] : fields.items())
         line[name] = value;
-    /* Text of users need not be UTF-8. */
+    /* Texts of users need not be UTF-8. */
     std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     return text.size() <= LINE_BYTES_MAX
                ? text
@@ -65,7 +65,7 @@ void log_line(LogLevel level, std::string_view message, const nlohmann::ordered_
     gettimeofday(&now, nullptr);
     std::string line = format_log_line(level, message, fields,
                                        int64_t{now.tv_sec} * 1000000 + now.tv_usec) + "\n";
-    /* A log that cannot be written is nobody's reason to stop. */
+    /* A failed write to the log is ignored. */
     [[maybe_unused]] ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -33,7 +33,7 @@ int64_t clock_ms(clockid_t clock)
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-/* Descriptor and generation in the 64 bits that epoll keeps for us. */
+/* Descriptor and generation in the 64 bits that epoll stores. */
 uint64_t pack(int fd, uint64_t generation)
 {
     return generation << 32 | static_cast<uint32_t>(fd);
@@ -107,7 +107,7 @@ void Loop::Posting::post() const
     [[maybe_unused]] ssize_t bytes = write(event_->get(), &one, sizeof one);
 }
 
-/* Its descriptor lives as long as the loop. */
+/* Its descriptor exists as long as the loop. */
 Loop::Posting Loop::make_posting(Task posted)
 {
     Posting posting;
@@ -148,7 +148,7 @@ void Loop::watch_child(pid_t pid, ChildEnded ended)
     children_[pid] = std::move(ended);
 }
 
-/* Its end is read, reported, and only then reaped. */
+/* The end of a child is read, reported, and only then reaped. */
 void Loop::reap_children()
 {
     for (;;) {
@@ -191,7 +191,7 @@ void Loop::deliver(int timeout_ms)
     }
 }
 
-/* Only tasks that are due now: a task that requests the next turn gets it after the others. */
+/* Only tasks that are due now: a task that requests the next turn runs after the others. */
 void Loop::run_timers()
 {
     int64_t now_ms = monotonic_ms();

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t ENTRY_BYTES_MAX = 1 << 20;     /* of a user's entry */
 constexpr int GROUPS_MAX = 65536;
 
-/* With more and more space, as the functions of the system want it. */
+/* With increasing space, as the functions of the system require. */
 template <class Lookup> bool lookup_entry(passwd &entry, std::vector<char> &space, Lookup lookup)
 {
     passwd *found = nullptr;

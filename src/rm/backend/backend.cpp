@@ -1,4 +1,4 @@
-/* See backend.h: the kinds of back end that there are. */
+/* See backend.h: the available kinds of back end. */
 
 #include "backend/backend.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Made = std::unique_ptr<Backend>;
 
-/* config.cpp lists the values of backend.kind ("nested" is only chosen by --nested); a kind
+/* config.cpp lists the values of backend.kind ("nested" is selected only by --nested); a kind
  * without a line here is not built. */
 struct Kind {
     const char *name;

@@ -66,10 +66,10 @@ Result<ListedNode> parse_entry(std::string_view text)
     return node;
 }
 
-/* Nodes in the order in which they come first; what comes again is added. */
+/* Nodes in the order in which they first occur; the cores of repeated names are added. */
 class Adder {
   public:
-    /* Empty, or why it cannot be. */
+    /* Empty, or the error. */
     std::string add(std::string_view name, int cores)
     {
         auto [found, is_new] = indices_.try_emplace(std::string(name), nodes_.size());
@@ -151,7 +151,7 @@ std::string multiply(std::vector<std::string> &names, std::string_view ranges, s
     return "";
 }
 
-/* "rack[0-1]-n[01-03]": the last numbers run fastest. */
+/* "rack[0-1]-n[01-03]": the last numbers vary fastest. */
 Result<std::vector<std::string>> expand(std::string_view part, size_t most)
 {
     std::vector<std::string> names = {""};
@@ -162,7 +162,7 @@ Result<std::vector<std::string>> expand(std::string_view part, size_t most)
         part.remove_prefix(open);
         if (part.empty())
             break;
-        size_t close = part.find(']');          /* split_list has seen that there is one */
+        size_t close = part.find(']');          /* split_list has checked that it exists */
         std::string error = multiply(names, part.substr(1, close - 1), most);
         if (!error.empty())
             return Error{error};
@@ -233,7 +233,8 @@ Result<ListedNodes> parse_hosts(const std::vector<std::string> &entries)
 Result<ListedNodes> parse_hosts_file(std::string_view text, const std::string &name)
 {
     Adder adder;
-    std::unordered_set<std::string> seen, bare; /* bare: names that came once, without a number */
+    /* bare: names that occurred once, without a number */
+    std::unordered_set<std::string> seen, bare;
     for (size_t number = 1; !text.empty(); number++) {
         size_t end = std::min(text.find('\n'), text.size());
         std::string_view line = trim(text.substr(0, std::min(end, text.substr(0, end).find('#'))));

@@ -1,4 +1,4 @@
-/* Fuzzes the lists of nodes that come from files and from the variables of batch systems. */
+/* Fuzzes the lists of nodes from files and from the variables of batch systems. */
 
 #include <cstdint>
 #include <cstdlib>

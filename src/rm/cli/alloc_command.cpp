@@ -1,5 +1,5 @@
 /*
- * `elastic alloc`: submits a job that only has its cores, and runs a shell or a command beside it
+ * `elastic alloc`: submits a job that only holds its cores, and runs a shell or a command beside it
  * with the job's environment, in which mpiexec and srun start processes on these cores.
  *
  * The script of the job writes its environment into a file and reads its input to the end.  The
@@ -83,7 +83,7 @@ class Folder {
     }
     std::string input() const { return path_ + "/input"; }
     std::string environment() const { return path_ + "/environment"; }
-    /* The job ends. */
+    /* Ends the job. */
     void end_job() { pipe_.reset(); }
 
   private:
@@ -140,7 +140,7 @@ int wait_for_start(const Alloc &options, Elasticd &elasticd, Json &job)
                           : DONE;
 }
 
-/* The script has just started; it may take a moment to write its environment. */
+/* The script has just started; it may need some time to write its environment. */
 int take_environment(Elasticd &elasticd, const Json &job, const Folder &folder)
 {
     Json answer;
@@ -173,7 +173,7 @@ int take_environment(Elasticd &elasticd, const Json &job, const Folder &folder)
     return DONE;
 }
 
-/* Interrupts are the command's own; 0, or an errno. */
+/* Interrupts affect only the command.  Returns 0, or an errno. */
 int start_command(const std::vector<std::string> &command, pid_t &pid)
 {
     posix_spawnattr_t attributes;
@@ -192,14 +192,14 @@ int start_command(const std::vector<std::string> &command, pid_t &pid)
     return error;
 }
 
-/* Waits for the end of the job, and ends the command then. */
+/* Waits for the end of the job, and then ends the command. */
 class Watcher {
   public:
     Watcher(const Alloc &options, const Json &job, pid_t command)
         : options_(options), job_(job), command_(command), thread_([this] { watch(); })
     {
     }
-    /* The command has ended, and so will the job. */
+    /* The command has ended, and the job will end. */
     void finish()
     {
         ended_at_ = Clock::now();
@@ -239,7 +239,7 @@ class Watcher {
 
     const Alloc &options_;
     Json job_;
-    pid_t command_;             /* not reaped before this has ended */
+    pid_t command_;             /* not reaped before this object has ended */
     std::atomic<bool> command_has_ended_ = false;
     Clock::time_point ended_at_;
     std::thread thread_;
@@ -265,7 +265,7 @@ int run_command(const Alloc &options, const Json &job, Folder &folder,
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Until it returns signals act on the job alone. */
+/* Until it returns, signals affect only the job. */
 int get_cores(const Alloc &options, Elasticd &elasticd, const Json &request, Json &job,
               const Folder &folder)
 {

@@ -13,7 +13,7 @@ namespace elastic {
 
 namespace {
 
-constexpr const char *MERGED = "merged_name";   /* in the JSON of a job, by us */
+constexpr const char *MERGED = "merged_name";   /* in the JSON of a job, added here */
 
 constexpr int INDEX_MAX = 4000000;      /* of a task */
 
@@ -38,7 +38,7 @@ std::optional<Range> read_range(const std::string &text)
     return Range{*first, *last, colon == text.npos ? 1 : *step};
 }
 
-/* Of "[1-5,9]" or "[4-9%2]"; nothing: it is neither. */
+/* From "[1-5,9]" or "[4-9%2]"; nullopt: another form. */
 std::optional<std::vector<Range>> read_ranges(const std::string &text)
 {
     size_t percent = std::min(text.find('%'), text.size() - 1);
@@ -132,7 +132,7 @@ std::vector<Json> merge_waiting_tasks(const std::vector<Json> &jobs)
         size_t at = 0;
         std::vector<int> indices;
     };
-    std::map<std::pair<int64_t, bool>, Merged> arrays;  /* held ones apart */
+    std::map<std::pair<int64_t, bool>, Merged> arrays;  /* held ones separately */
     std::vector<Json> rows;
     for (const Json &job : jobs) {
         const Json &array = object_of(job, "array");

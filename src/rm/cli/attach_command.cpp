@@ -1,9 +1,9 @@
 /*
- * `elastic attach`: follows the output of a job that runs until the job has ended: from its files,
- * or from the `elastic run` that has started it (attach_connection.h).
+ * `elastic attach`: follows the output of a running job until the job has ended: from its files, or
+ * from the `elastic run` that has started it (attach_connection.h).
  *
  * One loop waits for elasticd's answer (the end of the job), for data of elastic run, and for
- * changes of the files (inotify; once a second they are read in any case, since files on a server
+ * changes of the files (inotify; once a second they are read in any case, because files on a server
  * change without it).  It changes nothing: an interrupt does not affect the job.
  */
 
@@ -39,7 +39,7 @@ struct Attach {
     Elasticd elasticd;
 };
 
-/* Where the last `lines` lines of a file begin. */
+/* The start of the last `lines` lines of a file. */
 off_t start_of_last(int fd, off_t size, int lines)
 {
     std::string block(BLOCK, '\0');
@@ -56,14 +56,14 @@ off_t start_of_last(int fd, off_t size, int lines)
     return lines > 0 ? 0 : size;
 }
 
-/* One file of the job, copied to a descriptor of ours as it grows. */
+/* One file of the job, copied to a descriptor of this process as it grows. */
 class Followed {
   public:
     Followed(std::string path, int to, int lines) : path_(std::move(path)), to_(to), lines_(lines)
     {
     }
 
-    /* Empty, or why it cannot be followed.  One that is not there yet is opened later. */
+    /* Empty, or why it cannot be followed.  A file that does not exist yet is opened later. */
     std::string open(int watch)
     {
         if (file_.get() >= 0)
@@ -78,7 +78,7 @@ class Followed {
         inotify_add_watch(watch, path_.c_str(), IN_MODIFY);
         return "";
     }
-    /* What is new.  False: nobody takes it. */
+    /* Copies new data.  False: the output is closed. */
     bool pass()
     {
         struct stat status = {};
@@ -118,7 +118,7 @@ class Follower {
     }
     ~Follower() { end_question(); }
 
-    /* DONE: the job has ended, and all is passed on. */
+    /* DONE: the job has ended, and all data has been copied. */
     int follow()
     {
         bool waits = false;
@@ -146,7 +146,7 @@ class Follower {
     const Json &job() const { return job_; }
 
   private:
-    /* A pipe belongs to the elastic run that has made it, with its folder. */
+    /* A pipe belongs to the elastic run that has created it, with its folder. */
     int open()
     {
         std::string output = string_or(job_, "output", ""),
@@ -172,7 +172,7 @@ class Follower {
         run_ = std::make_unique<AttachConnection>(std::move(connection.value()));
         return DONE;
     }
-    /* The job has ended: what is still on its way. */
+    /* The job has ended: copies the remaining data. */
     int finish()
     {
         std::string wrong = run_ ? run_->drain() : "";
@@ -194,7 +194,7 @@ class Follower {
                 << "elastic: elastic run no longer sends the output: waiting for the job's end\n";
         return wrong.empty() ? DONE : complain(REFUSED, wrong);
     }
-    /* Until something has happened, or a second. */
+    /* Waits for an event, or a second. */
     int await_news()
     {
         using Clock = std::chrono::steady_clock;
@@ -215,7 +215,7 @@ class Follower {
                 return complain_about(answer);
             if (answer.ok() && answer.body.contains("job"))
                 job_ = answer.body["job"];
-            else                /* it is restarted: the job goes on */
+            else                /* it is restarted: the job continues */
                 next_question_ = Clock::now() + RETRY_PAUSE;
             return DONE;
         }
@@ -244,7 +244,7 @@ class Follower {
     Json job_;
     Descriptor watch_;
     std::vector<Followed> files_;
-    std::unique_ptr<AttachConnection> run_;     /* null: there are files only */
+    std::unique_ptr<AttachConnection> run_;     /* null: there are only files */
     std::chrono::steady_clock::time_point report_closed_;
     bool reported_closed_ = false;
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM *)> multi_;

@@ -17,7 +17,7 @@ namespace elastic {
 namespace {
 
 constexpr size_t INPUT_BLOCK = 4096;
-constexpr int DRAIN_MS = 2000;  /* elastic run itself waits less */
+constexpr int DRAIN_MS = 2000;  /* elastic run itself waits for a shorter time */
 
 bool has(const std::vector<pollfd> &found, int fd, int events)
 {
@@ -67,8 +67,8 @@ Result<AttachConnection> AttachConnection::connect(const std::string &folder, un
     return connection;
 }
 
-/* The input of a terminal whose foreground is somebody else's is left alone: reading it would
- * stop us. */
+/* If another process group is in the foreground of the terminal, its input must not be read:
+ * reading would stop this process. */
 bool AttachConnection::may_read_input() const
 {
     return gives_input_ && pending_.empty() &&

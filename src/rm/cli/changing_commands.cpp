@@ -41,7 +41,7 @@ int post(Changing &options, const std::string &path, const Json &body, const std
     return DONE;
 }
 
-/* The first code that is not DONE decides; the others are done all the same. */
+/* Returns the first code that is not DONE; the others are still processed. */
 template <class One> int for_each_name(const Changing &options, One one)
 {
     int code = DONE;
@@ -191,7 +191,7 @@ int cancel_one(Changing &options, const std::string &text)
                 "job " + target->id + " is cancelled");
 }
 
-/* One of a list; it is cancelled, or gets the signal. */
+/* A job of a list: cancels it, or sends it the signal. */
 int cancel_found(Changing &options, const Json &job)
 {
     std::string id = job_name(job), path = "/v1/jobs/" + id;
@@ -214,7 +214,7 @@ int cancel_found(Changing &options, const Json &job)
     return DONE;
 }
 
-/* All jobs that fit the filters; only root's reach beyond his own without -u. */
+/* All jobs that match the filters; root without -u: also those of other users. */
 int cancel_all(Changing &options)
 {
     JobFilter filter = options.filter;
@@ -371,7 +371,7 @@ void add_change_of_jobs(CLI::App &app, const char *verb, const char *what, const
     });
 }
 
-/* As for_each_name, for each node of lists such as n[1-3],n7. */
+/* Like for_each_name, for each node of lists such as n[1-3],n7. */
 template <class One> int for_each_node(Changing &options, One one)
 {
     auto names = node_names("NODE", options.names);
@@ -405,7 +405,7 @@ void add_drain(CLI::App &app, int &code)
     });
 }
 
-/* Names of jobs begin with a digit, those of nodes seldom do: node:3 is a node. */
+/* Names of jobs begin with a digit, those of nodes rarely: node:3 is a node. */
 int run_resume(Changing &options)
 {
     constexpr std::string_view NODE = "node:";

@@ -1,4 +1,5 @@
-/* See commands.h: what all subcommands have, and where a program's own arguments begin. */
+/* See commands.h: common options of all subcommands, and the position at which a program's own
+ * arguments begin. */
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

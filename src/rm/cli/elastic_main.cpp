@@ -74,7 +74,7 @@ int run(int argc, char **argv)
     if (!words.empty() && !words.front().starts_with("-") &&
         std::ranges::find(names, words.front()) == names.end())
         return no_such_command(words.front(), names);
-    std::reverse(words.begin(), words.end());   /* as CLI11 wants it */
+    std::reverse(words.begin(), words.end());   /* as CLI11 requires */
     try {
         app.parse(words);
     } catch (const CLI::ParseError &error) {

@@ -114,14 +114,14 @@ Exchange::Exchange(const Address &address, const std::string &method, const std:
         curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, this);
         curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, check_server);
         curl_easy_setopt(curl, CURLOPT_PREREQDATA, this);
-        /* of another exchange's connection it is not known here who listens */
+        /* the listener of another exchange's connection is not known here */
         curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
     }
     if (!address.token.empty())
         add_header("Authorization: Bearer " + address.token);
     if (method == "POST") {
         add_header("Content-Type: application/json");
-        add_header("Expect:");          /* bodies are small: no question beforehand */
+        add_header("Expect:");          /* bodies are small: no query before sending */
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, sent_.c_str());
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(sent_.size()));
     }
@@ -141,7 +141,7 @@ curl_socket_t Exchange::open_socket(void *context, curlsocktype, curl_sockaddr *
                socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* Connected, and nothing sent yet. */
+/* Connected, but nothing sent yet. */
 int Exchange::check_server(void *context, char *, char *, int, int)
 {
     auto &exchange = *static_cast<Exchange *>(context);
@@ -157,7 +157,7 @@ void Exchange::abort_when(std::function<bool()> interrupted)
     curl_easy_setopt(curl_.get(), CURLOPT_XFERINFODATA, this);
 }
 
-/* curl calls it once a second at least. */
+/* curl calls it at least once a second. */
 int Exchange::check_interrupted(void *context, curl_off_t, curl_off_t, curl_off_t, curl_off_t)
 {
     return static_cast<Exchange *>(context)->interrupted_() ? 1 : 0;
@@ -208,7 +208,7 @@ HttpAnswer Elasticd::request(const std::string &method, const std::string &path,
             exchange.abort_when(interrupted_);
         answer = exchange.finish(curl_easy_perform(exchange.handle()));
         if (!answer.refused_connection) {
-            addresses_ = {Address(address)};    /* also should it go away and come back */
+            addresses_ = {Address(address)};    /* also if it ends and starts again */
             break;
         }
     }

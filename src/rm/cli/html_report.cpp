@@ -18,7 +18,7 @@ std::string web_file(std::string_view name)
     return found == files.end() ? "" : std::string(found->data);
 }
 
-/* Nothing in it can end the element that it is in. */
+/* No text in it can end the enclosing element. */
 std::string inert(const Json &json)
 {
     std::string text;

@@ -59,7 +59,7 @@ FieldValue waited_field(const Json &job, int64_t now_ms)
     return duration_field(std::max<int64_t>(until_ms - integer_or(job, "submit_ms", until_ms), 0));
 }
 
-/* Of one that does not run the smallest that it can have. */
+/* For a job that does not run, its minimum. */
 int64_t processes_of(const Json &job)
 {
     int64_t size = integer_or(job, "size", 0);
@@ -121,7 +121,7 @@ FieldValue used_field(const Json &job, const char *name)
     return duration_field(ms);
 }
 
-/* "1048576K", as sacct writes it. */
+/* "1048576K", as in sacct. */
 FieldValue memory_field(const Json &job)
 {
     int64_t bytes = integer_or(object_of(job, "accounting"), "max_rss_bytes", -1);

@@ -19,7 +19,7 @@ namespace elastic {
 
 namespace {
 
-constexpr size_t PAGE_MAX = 10000;      /* what the interface gives at once */
+constexpr size_t PAGE_MAX = 10000;      /* maximum of the interface for one page */
 
 std::string my_name()
 {
@@ -123,7 +123,7 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
     if (!names)
         return complain(USAGE, names.error());
     const std::set<std::string> nodes(names.value().begin(), names.value().end());
-    size_t read = 0;            /* jobs, also on other nodes or in other partitions */
+    size_t read = 0;            /* jobs, including those on other nodes or in other partitions */
     const char *page = order == "-id" ? "before" : "after";
     std::string last;
     while (true) {
@@ -152,7 +152,7 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
         }
         if (!bool_or(answer, "more", false) || (wanted > 0 && jobs.size() >= wanted))
             return DONE;
-        /* A page may hold no job at all, if few of those that it was read from are wanted. */
+        /* A page may contain no job at all, if few of the jobs read for it match. */
         int64_t here =
             integer_or(answer, "last", found.empty() ? 0 : integer_or(found.back(), "id", 0));
         std::string next = order == "queue" ? "" : std::to_string(here);

@@ -53,7 +53,7 @@ std::optional<Error> add_gpus(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* Adds min, max, preferred, kind, sizes, nodes, ...; a message if something is wrong. */
+/* Adds min, max, preferred, kind, sizes, nodes, ...; returns a message on an error. */
 std::optional<Error> add_sizes(const JobOptions &options, Json &request)
 {
     if (!options.size.empty()) {
@@ -101,7 +101,7 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
             return Error{std::string(option) + ": " + mib.error()};
         if (mib.value() > 0)
             request[field] = mib.value();
-        else if (!text.empty())         /* all that the nodes have */
+        else if (!text.empty())         /* all cores of the nodes */
             request["exclusive"] = true;
     }
     return std::nullopt;
@@ -145,7 +145,7 @@ std::optional<Error> add_hints(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* Adds after and its kin, singleton. */
+/* Adds after and similar options, singleton. */
 std::optional<Error> add_dependencies(const JobOptions &options, Json &request)
 {
     auto sbatch = options.dependency ? parse_dependencies(*options.dependency)
@@ -180,7 +180,7 @@ std::optional<Error> add_dependencies(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* Adds begin_ms, after and its kin, limit_signal. */
+/* Adds begin_ms, after and similar options, limit_signal. */
 std::optional<Error> add_times(const JobOptions &options, Json &request)
 {
     if (!options.begin.empty()) {
@@ -215,11 +215,11 @@ std::optional<Error> add_mail(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* The part of `all` that the job gets. */
+/* The part of `all` for the job. */
 Json chosen_environment(const std::string &choice, const Environment &all)
 {
     Json chosen = Json::object();
-    /* Without PATH no program is found, so that it is always there. */
+    /* Without PATH no program is found, so that it is always included. */
     std::istringstream names("PATH," + choice);
     for (std::string name; std::getline(names, name, ',');) {
         if (name == "ALL")

@@ -15,7 +15,7 @@ namespace elastic {
 
 namespace {
 
-/* Closed, or /dev/null: the job may have that itself. */
+/* Closed, or /dev/null: the job may inherit it. */
 bool is_nothing(int fd)
 {
     struct stat ours = {}, null = {};
@@ -124,7 +124,7 @@ Result<bool> JobPipes::make_input(Json &request)
     return true;
 }
 
-/* Without it the job runs all the same: `elastic attach` reports the missing socket. */
+/* The job runs without it, too: `elastic attach` reports the missing socket. */
 void JobPipes::make_readers()
 {
     if (outputs_.empty())
@@ -146,8 +146,8 @@ bool JobPipes::wants_input() const
     return input_.to.get() >= 0 && !input_.ended && input_.pending.empty();
 }
 
-/* Somebody who is attached gives it instead of us.  A terminal whose foreground is somebody
- * else's must not be read: that would stop us. */
+/* An attached reader may provide the input instead.  A terminal with another process group in
+ * the foreground must not be read: that would stop this process. */
 bool JobPipes::may_read_input() const
 {
     bool is_ours = !readers_ || !readers_->have_input();
@@ -237,7 +237,7 @@ void JobPipes::pump(const std::vector<pollfd> &found)
 
 bool JobPipes::drained()
 {
-    input_.to = Descriptor();   /* nobody is there to read */
+    input_.to = Descriptor();   /* no reader is left */
     for (Output &output : outputs_) {
         if (output.pending.empty())
             pass_output(output, true, false);

@@ -76,7 +76,7 @@ std::string dependencies_text(const Json &job)
     return text.empty() ? "-" : text;
 }
 
-/* How much of all recent use is the user's, and what it costs. */
+/* The user's share of all recent use, and the resulting delay. */
 std::string fair_share_text(const Json &job)
 {
     const Json &share = object_of(job, "fair_share");
@@ -152,7 +152,7 @@ std::string slots_text(const Json &job)
     return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are requested" : text;
 }
 
-/* "5 (n0: 5), 4 without cores: ..."; of an ended job the most that ran at once. */
+/* "5 (n0: 5), 4 without cores: ..."; for an ended job the maximum at one time. */
 std::string spawned_text(const Json &job)
 {
     const Json &spawned = object_of(job, "spawned");
@@ -185,14 +185,14 @@ std::string size_request_text(const Json &job)
            (bool_or(size_request, "granted", false) ? ", granted" : ", open");
 }
 
-/* Of a program of phases: where it is. */
+/* Position of a program with phases. */
 std::string phase_or_none(const Json &job)
 {
     std::string text = phase_text(object_of(job, "phase"));
     return text.empty() ? "-" : text;
 }
 
-/* How fast it goes on at its present size. */
+/* Its rate at its present size. */
 std::string progress_text(const Json &job)
 {
     const Json &known = object_of(job, "performance");

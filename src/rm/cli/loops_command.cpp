@@ -61,7 +61,7 @@ std::string items_text(const Json &loop)
     return text + (more ? ", ..." : "");
 }
 
-/* The name of the loop around, as it is printed. */
+/* The name of the enclosing loop, in printed form. */
 std::string position_text(const Json &answer, const Json &loop)
 {
     std::string parent = string_or(loop, "parent", "");
@@ -74,7 +74,7 @@ std::string position_text(const Json &answer, const Json &loop)
     return "in no other loop";
 }
 
-/* The only item of a phase's loop. */
+/* The only entry of a phase's loop. */
 bool is_phase(const Json &loop)
 {
     std::string items = items_text(loop);
@@ -110,7 +110,7 @@ void print_loop(const Json &loop)
     print_line("ranks with the least time in MPI, for which others wait: " + slowest_text(loop));
 }
 
-/* How the job has been lately, the newest last. */
+/* The recent samples of the job, the newest last. */
 void print_history(const Json &answer)
 {
     const Json &history = list_of(answer, "history");

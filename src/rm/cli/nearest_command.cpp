@@ -23,7 +23,7 @@ constexpr std::pair<const char *, const char *> OTHER_NAMES[] = {
 
 int edit_distance(const std::string &x, const std::string &y)
 {
-    /* rows[i][j]: of the first i letters of x and the first j of y */
+    /* rows[i][j]: for the first i letters of x and the first j of y */
     std::vector<std::vector<int>> rows(x.size() + 1, std::vector<int>(y.size() + 1));
     for (size_t i = 0; i <= x.size(); i++) {
         for (size_t j = 0; j <= y.size(); j++) {

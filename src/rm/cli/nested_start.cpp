@@ -75,7 +75,7 @@ std::string socket_of_allocation()
     return rm::nested_socket(rm::nested_folder(base, allocation->short_name()));
 }
 
-/* Beside this program, wherever it has been moved to; else what PATH finds. */
+/* In the folder of this program, wherever that is; else in PATH. */
 std::string elasticd_program()
 {
     char path[4096];
@@ -86,8 +86,8 @@ std::string elasticd_program()
     return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? beside : "elasticd";
 }
 
-/* In a session of its own, so that the end of this command or of its terminal is none of it.  0,
- * or an error number. */
+/* In a session of its own, so that the end of this command or of its terminal does not affect
+ * it.  Returns 0, or an error number. */
 int spawn(const std::string &program, const std::string &log, pid_t &pid)
 {
     std::string idle = std::string("--idle-exit=") + IDLE_EXIT, nested = "--nested";
@@ -127,7 +127,7 @@ bool another_one_starts(const std::string &folder)
     return lock.is_open() && flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/* Until one listens; not if it has ended, and there is no other one. */
+/* Waits until one listens; not if it has ended, and there is no other one. */
 int await_start(pid_t pid, const std::string &folder, const std::string &log)
 {
     std::string socket = rm::nested_socket(folder);
@@ -182,13 +182,13 @@ int start_in_allocation(bool quiet)
         return 0;
     std::string base = runtime_folder(), folder = socket.substr(0, socket.rfind('/'));
     char problem[STEP_SOCKET_ERROR_MAX];
-    /* The owner of the folders is checked first: a socket in a foreign one may belong to any
-     * user. */
+    /* The owner of the folders is checked first: a socket in another user's folder may belong to
+     * any user. */
     if (step_socket_make_directory(base.c_str(), problem, sizeof problem) != 0)
         return complain(UNREACHABLE, problem);
     if (listens(socket))
         return 0;
-    /* Of several commands at once, one starts it. */
+    /* If several commands run at once, one starts it. */
     Descriptor lock(open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock.is_open() || flock(lock.get(), LOCK_EX) != 0)
         return complain(UNREACHABLE, "cannot lock " + base + ": " + strerror(errno));

@@ -18,7 +18,7 @@ std::string shown(const Json &object, const char *name)
     return text.empty() ? "-" : text;
 }
 
-/* "2/4": GPUs that jobs use, and all. */
+/* "2/4": GPUs that jobs use, and all GPUs. */
 std::string gpus_text(const Json &node)
 {
     return std::to_string(list_of(node, "gpus_used").size()) + "/" +
@@ -80,7 +80,7 @@ std::vector<std::string> node_row(const Json &node, const NodeColumns &columns)
 namespace {
 
 struct StateName {
-    const char *state, *compact;        /* as sinfo's %T and %t */
+    const char *state, *compact;        /* as in sinfo's %T and %t */
     bool is_up, drains;
 };
 constexpr StateName STATES[] = {
@@ -138,7 +138,7 @@ bool NodeFilter::accepts(const Json &node) const
 
 namespace {
 
-/* Of a group: what all its nodes have. */
+/* For a group: values that all its nodes share. */
 const Json &first_of(const Json &group)
 {
     static const Json NOTHING = Json::object();
@@ -171,7 +171,7 @@ FieldValue compact_state_field(const Json &group)
     return {state};
 }
 
-/* That of by_partition. */
+/* The partition added by by_partition. */
 const Json &partition_of(const Json &group)
 {
     return object_of(first_of(group), "partition");
@@ -238,7 +238,7 @@ FieldValue jobs_field(const Json &group)
     return {jobs.empty() ? "-" : jobs};
 }
 
-/* As sinfo's: "gpu:4". */
+/* As in sinfo: "gpu:4". */
 FieldValue gres_field(const Json &group)
 {
     int64_t gpus = integer_or(first_of(group), "gpus", 0);
@@ -278,7 +278,7 @@ constexpr Field FIELDS[] = {
     {"jobs", 0, "JOBS", Table::LEFT, [](const Json &group, At) { return jobs_field(group); }},
 };
 
-/* These are of a group as a whole. */
+/* Whether the field concerns the whole group. */
 bool is_of_all(const Field &field)
 {
     return field.letter == 'N' || field.letter == 'D' || field.letter == 'F' ||

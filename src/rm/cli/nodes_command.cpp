@@ -1,4 +1,4 @@
-/* `elastic nodes`: the nodes, one on each line, or as sinfo lists them. */
+/* `elastic nodes`: the nodes, one on each line, or in the form of sinfo. */
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +21,8 @@ struct NodesOptions {
     Elasticd elasticd;
 };
 
-/* All pages of the list of nodes: each but the first begins with the last node of the former. */
+/* All pages of the list of nodes: each except the first begins with the last node of the
+ * previous one. */
 int get_nodes(Elasticd &elasticd, Json &answer)
 {
     if (int code = elasticd.get("/v1/nodes", answer))
@@ -41,7 +42,7 @@ int get_nodes(Elasticd &elasticd, Json &answer)
     return DONE;
 }
 
-/* DONE, or it has complained. */
+/* DONE, or an exit code after a message. */
 int read_filter(NodesOptions &options)
 {
     auto states = parse_node_states(options.states);
@@ -59,7 +60,7 @@ int read_filter(NodesOptions &options)
     return DONE;
 }
 
-/* DONE, or it has complained. */
+/* DONE, or an exit code after a message. */
 int check_names(const std::set<std::string> &names, const Json &nodes)
 {
     std::set<std::string> unknown = names;
@@ -95,7 +96,7 @@ int print_as_sinfo(const NodesOptions &options, const Json &nodes, const Json &p
     return DONE;
 }
 
-/* All, or the one that is chosen; DONE, or it has complained. */
+/* All, or the selected one; DONE, or an exit code after a message. */
 int choose_partitions(const std::string &name, const Json &all, Json &chosen)
 {
     std::string names;
@@ -112,7 +113,7 @@ int choose_partitions(const std::string &name, const Json &all, Json &chosen)
                                                   : ": there are " + names));
 }
 
-/* How the back end works here, and why it does not work now. */
+/* Properties of the back end, and why it does not work now. */
 void print_backend(const Json &backend)
 {
     for (const char *reports : {"about", "trouble"}) {

@@ -11,8 +11,8 @@ namespace elastic {
 
 namespace {
 
-/* Names and reasons are other people's, and a terminal obeys control characters: those of ASCII,
- * and those of UTF-8 that begin with 0xc2.  They become what JSON writes for them. */
+/* Names and reasons come from other people, and a terminal executes control characters: those of
+ * ASCII, and those of UTF-8 that begin with 0xc2.  They are replaced as in JSON. */
 std::string without_controls(const std::string &text, bool keep_lines)
 {
     std::string clean;
@@ -106,7 +106,7 @@ const Json &object_of(const Json &object, const char *name)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* A column of its own for each. */
+/* One column for each. */
 std::string printable(const std::string &text)
 {
     std::string clean;
@@ -120,7 +120,7 @@ std::string printable(const std::string &text)
     return clean;
 }
 
-/* It is no continuation of a character of UTF-8. */
+/* Whether it is not a continuation byte of a UTF-8 character. */
 static bool begins_character(char byte)
 {
     return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;

@@ -25,7 +25,7 @@ short found_at(const std::vector<pollfd> &found, int fd)
     return 0;
 }
 
-/* Of an integer that may be anything. */
+/* From an integer with any value. */
 int64_t lines_of(const Json &request)
 {
     return std::clamp<int64_t>(integer_or(request, "lines", 0), 0, ATTACH_LINES_MAX);
@@ -63,7 +63,7 @@ std::optional<AttachFrame> AttachFrame::take(std::string &received, bool &good)
 
 /* ---- storage -------------------------------------------------------------------------------- */
 
-/* Twice as much before the older half goes, so that each byte is moved once. */
+/* Stores twice as much before it drops the older half, so that each byte is moved once. */
 void Tail::add(std::string_view bytes)
 {
     bytes_.append(bytes);
@@ -135,7 +135,7 @@ bool OutputReaders::lags(const Reader &reader) const
     return false;
 }
 
-/* Nothing is read from the reader with the input while its data waits. */
+/* No data is received from the reader that has the input while its data waits. */
 bool OutputReaders::may_receive(const Reader &reader) const
 {
     return &reader != input_ || (taken_.bytes.empty() && !taken_.ended);
@@ -164,7 +164,7 @@ void OutputReaders::pump(const std::vector<pollfd> &found)
             std::chrono::steady_clock::now() - reader.since > REQUEST_PATIENCE)
             reader.is_closed = true;
         if (reader.is_closed && &reader == input_)
-            input_ = nullptr;   /* the input itself goes on */
+            input_ = nullptr;   /* the input itself continues */
     }
     readers_.remove_if([](const Reader &reader) { return reader.is_closed; });
     if (found_at(found, socket_.get()))
@@ -203,7 +203,7 @@ void OutputReaders::take_request(Reader &reader)
         reader.is_closed = reader.received.size() >= ATTACH_LINE_MAX;
         return;
     }
-    /* Never deeper than its one object: what is nested may not cost a stack. */
+    /* Only one object without nesting: nested input must not exhaust the stack. */
     std::string line = reader.received.substr(0, end);
     reader.received.erase(0, end + 1);
     bool is_flat =
@@ -239,7 +239,7 @@ void OutputReaders::begin(Reader &reader, const Json &request)
     reader.pending = answer.dump() + "\n";
 }
 
-/* The next frame. */
+/* Prepares the next frame. */
 void OutputReaders::fill(Reader &reader) const
 {
     for (size_t i = 0; i < STREAMS; i++) {

@@ -5,7 +5,7 @@
 namespace elastic {
 namespace {
 
-constexpr double ITERATIONS_MIN = 3;    /* before that nobody knows how long one takes (J7) */
+constexpr double ITERATIONS_MIN = 3;    /* before that the duration of one is unknown (J7) */
 
 std::string number(double value, const char *form)
 {

@@ -26,7 +26,7 @@ namespace elastic {
 
 namespace {
 
-constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
+constexpr int LIST_MAX = 10000;         /* maximum of the interface for one page */
 constexpr int HISTORY_LIMIT = 100;      /* of jobs, if neither a number nor a time is given */
 constexpr const char *USED_FIELDS =
     "jobid,jobname,user,state,elapsed,cputime,totalcpu,maxrss,coresecondsbysize,exitcode";
@@ -52,7 +52,7 @@ int64_t present_ms()
 
 /* ---- lists of jobs --------------------------------------------------------------------------- */
 
-/* The format and the order that are wanted; DONE, or it has complained. */
+/* The requested format and order; DONE, or an exit code after a message. */
 int read_format(const Looking &options, std::optional<ListFormat> &format,
                 std::vector<SortKey> &keys)
 {
@@ -73,7 +73,7 @@ int read_format(const Looking &options, std::optional<ListFormat> &format,
     return DONE;
 }
 
-/* As JSON, in a format, or in columns of which `row` makes a line. */
+/* As JSON, in a format, or in columns with the lines of `row`. */
 template <class Row>
 void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
                 const std::vector<Json> &jobs, Table table, Row row)
@@ -200,7 +200,7 @@ void add_show(CLI::App &app, int &code)
 
 /* ---- history --------------------------------------------------------------------------------- */
 
-/* One job's life: its records, one a line. */
+/* The records of one job, one per line. */
 int job_history(Looking &options, const std::string &id)
 {
     int64_t since = 1;
@@ -219,7 +219,7 @@ int job_history(Looking &options, const std::string &id)
     }
 }
 
-/* The times of -S and -E, as the filter has them. */
+/* The times of -S and -E, for the filter. */
 int read_times(Looking &options)
 {
     const std::tuple<const char *, const std::optional<std::string> &, std::optional<int64_t> &>
@@ -296,7 +296,7 @@ void add_history(CLI::App &app, int &code)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* `path` is that of records, of all or of one job.  Follows until a job has ended. */
+/* `path` selects the records of all jobs or of one.  Follows until a job has ended. */
 int print_records(Looking &options, const std::string &path, bool one_job)
 {
     int64_t since = options.since > 0 ? options.since : 1;

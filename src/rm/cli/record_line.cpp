@@ -30,7 +30,7 @@ std::string non_empty_or(const Json &data, const char *name, const char *otherwi
     return value.empty() ? otherwise : value;
 }
 
-/* Of slots beside the world; empty: of other resources. */
+/* For slots beside the world; empty: other resources. */
 std::string slots_detail(const std::string &event, const Json &data)
 {
     std::string slot_request = "slot request " + shown(data, "wish") + ": ";
@@ -53,7 +53,7 @@ std::string slots_detail(const std::string &event, const Json &data)
     return "";
 }
 
-/* Details beyond the event's name. */
+/* Details in addition to the event's name. */
 std::string record_detail(const std::string &event, const Json &data)
 {
     if (event == "submitted") {
@@ -108,7 +108,7 @@ std::string record_detail(const std::string &event, const Json &data)
                after(": ", data, "reason");
     if (event == "completing")
         return shown(data, "verdict") + after(": ", data, "reason");
-    std::string rest;           /* one that we do not know, or that needs no words */
+    std::string rest;           /* unknown here, or complete without details */
     for (const auto &[name, value] : data.items())
         rest += (rest.empty() ? "" : " ") + name + "=" + shown(data, name.c_str());
     return rest;

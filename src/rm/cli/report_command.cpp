@@ -1,5 +1,5 @@
-/* `elastic report`: the metrics of a run, alone or beside another's, and a chart of the jobs on the
- * nodes. */
+/* `elastic report`: the metrics of a run, alone or compared with another run, and a chart of the
+ * jobs on the nodes. */
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ struct Report {
 
 enum class Unit { COUNT, DURATION, PART, CORE_HOURS };
 
-/* As the report itself names them. */
+/* With the names in the report. */
 struct Metric {
     std::string title;
     std::vector<std::string> path;
@@ -94,7 +94,7 @@ std::string shown(double value, Unit unit)
     return "-";
 }
 
-/* How much more or less the first is. */
+/* The difference of the first to the second. */
 std::string difference(double ours, double theirs, Unit unit)
 {
     char text[64];
@@ -168,7 +168,7 @@ size_t terminal_columns()
     return 100;
 }
 
-/* Of a file that `elastic report --json` wrote. */
+/* From a file that `elastic report --json` has written. */
 std::optional<Json> read_report(const std::string &path)
 {
     std::ifstream file(path);
@@ -180,7 +180,7 @@ std::optional<Json> read_report(const std::string &path)
     return report;
 }
 
-/* DONE, and "?from_ms=..." of --last; else complains. */
+/* DONE, and "?from_ms=..." for --last; else an exit code after a message. */
 int period(const Report &options, std::string &query)
 {
     int64_t from_ms = 0;

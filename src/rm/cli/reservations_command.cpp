@@ -69,7 +69,7 @@ Json names_in(const std::string &list)
     return names;
 }
 
-/* `from` in seconds, of a reservation that has none in the options: now. */
+/* `from` in seconds, for a reservation without a time in the options: now. */
 std::optional<Error> add_times(const ReservationOptions &options, int64_t from, Json &request)
 {
     int64_t now = time(nullptr);
@@ -106,7 +106,7 @@ Json fields_of(const ReservationOptions &options)
     return request;
 }
 
-/* Prints it; jobs that may still run when it begins go on. */
+/* Prints it; jobs that may still run at its begin continue. */
 int post_reservation(ReservationOptions &options, const std::string &path, const Json &request,
                      const std::string &done)
 {
@@ -210,7 +210,7 @@ int show_reservation(ReservationOptions &options)
 
 using ReservationTask = int (*)(ReservationOptions &);
 
-/* With the options that set what it has. */
+/* With the options that set its data. */
 CLI::App *add_task(CLI::App &reservation, const char *name, const char *what, int &code,
                    ReservationTask task, bool sets)
 {

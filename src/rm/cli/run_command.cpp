@@ -22,8 +22,8 @@ struct Run {
     JobOptions job;
 };
 
-/* An end was signalled, and the answer has not come soon after.  With the answer, the job can be
- * cancelled. */
+/* An end was signalled, but the answer has not arrived soon after.  With the answer, the job can
+ * be cancelled. */
 class Interrupted {
   public:
     bool operator()()
@@ -53,7 +53,7 @@ int run_job(Run &options, const std::vector<std::string> &program)
     if (int code = start_in_allocation(options.quiet))
         return code;
 
-    /* Before the submission: from now on signals concern the job, and all its output is read. */
+    /* Before the submission: from now on signals are for the job, and all its output is read. */
     SignalDescriptor signals;
     auto pipes = JobPipes::create(request.value());
     if (!pipes)

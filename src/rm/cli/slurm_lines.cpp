@@ -17,17 +17,17 @@ constexpr const char *DIRECTIVE = "#SBATCH";
 
 enum class Kind {
     VALUE,      /* the same meaning, with a value */
-    FLAG,       /* the same, without */
-    NOTHING,    /* holds here anyway: nothing to do, nothing to report */
-    NO_VALUE,   /* not honoured; without a value */
-    NO          /* not honoured; with one */
+    FLAG,       /* the same meaning, without a value */
+    NOTHING,    /* always true here: no effect, no note */
+    NO_VALUE,   /* not supported; without a value */
+    NO          /* not supported; with a value */
 };
 
 struct SlurmOption {
     const char *name;           /* --NAME */
     char letter;                /* 0: none */
     Kind kind;
-    const char *ours;           /* the option, or why there is none */
+    const char *ours;           /* the elastic option, or why there is none */
 };
 
 constexpr const char *NO_MEMORY = "elasticd counts memory for each core: --mem-per-cpu";
@@ -148,9 +148,9 @@ bool takes_value(const SlurmOption &option)
     return option.kind == Kind::VALUE || option.kind == Kind::NO;
 }
 
-/* One word, and the next if it is its value. */
+/* One word, and the next one if it is its value. */
 struct Given {
-    std::string text;           /* as it stands there */
+    std::string text;           /* as written there */
     std::string name;           /* without dashes */
     const SlurmOption *known;
     std::optional<std::string> value;
@@ -184,7 +184,7 @@ Result<Given> next_given(const std::vector<std::string> &words, size_t &at)
         given.text += " " + words[at];
         given.value = words[at++];
     }
-    /* of an option that nobody knows, what follows may be its value */
+    /* after an unknown option, the next word may be its value */
     while (!given.known && !own && !given.value && at < words.size() &&
            !words[at].starts_with("-")) {
         given.text += " " + words[at++];
@@ -201,7 +201,7 @@ bool has(const std::vector<std::string> &words, const std::string &option)
     return false;
 }
 
-/* The type of a GPU, as in gpu:a100:2, is taken out and reported; other devices are reported. */
+/* The type of a GPU, as in gpu:a100:2, is removed and reported; other devices are reported. */
 std::string without_type(std::string value, const Given &given, SlurmOptions &found)
 {
     auto note = [&](const std::string &why) {

@@ -42,7 +42,7 @@ Result<StepConnection> StepConnection::connect(const std::string &socket_path)
         return Error{socket_path + " is too long for a socket"};
     std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    /* a full backlog must not hang us */
+    /* a full backlog must not block this process */
     timeval timeout = {ANSWER_TIMEOUT.count() / 1000, 0};
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address),

@@ -23,7 +23,7 @@ std::string random_key()
 {
     unsigned char bytes[16] = {};
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return "";              /* without a key nothing is tried twice */
+        return "";              /* without a key no request is repeated */
     std::string key = "cli-";
     for (unsigned char byte : bytes) {
         char text[3];
@@ -40,7 +40,7 @@ bool is_passing(const HttpAnswer &answer)
            (answer.status == 503 && answer.error_code() == "storage");
 }
 
-/* The properties that a program would inherit if it was started here. */
+/* The properties that a program would inherit if it were started here. */
 void add_inherited(Json &request)
 {
     mode_t mask = umask(0);
@@ -73,7 +73,7 @@ int submit_job(Elasticd &elasticd, Json request, Json &job, std::function<bool()
     HttpAnswer answer = elasticd.request("POST", "/v1/jobs", &request);
     bool answered_once = !answer.refused_connection;
     for (int i = 1; i < TRIES && !key.empty(); i++) {
-        /* Once it has listened, a refused connection means that it is being restarted. */
+        /* If it has answered before, a refused connection means that it is being restarted. */
         if (!is_passing(answer) && !(answered_once && answer.refused_connection))
             break;
         if (interrupted && interrupted())

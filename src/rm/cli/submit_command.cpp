@@ -1,4 +1,4 @@
-/* `elastic submit`: hands a script or a program to elasticd and returns, or waits for its end
+/* `elastic submit`: sends a script or a program to elasticd and returns, or waits for its end
  * (--wait). */
 
 #include <CLI/CLI.hpp>
@@ -43,7 +43,7 @@ void add_submit_options(CLI::App &command, Submit &options)
     command.add_flag("--program", options.program, "a program for mpiexec, even if it is a script");
 }
 
-/* The text of a script: a file that begins with "#!".  Empty: it is none. */
+/* The text of a script: a file that begins with "#!".  Empty: not a script. */
 Result<std::string> read_script(const std::string &path)
 {
     std::ifstream file(path, std::ios::binary);
@@ -60,8 +60,8 @@ Result<std::string> read_script(const std::string &path)
     return text.str();
 }
 
-/* The options of the script's own lines, and over them those of the command line.  #ELASTIC lines
- * go over #SBATCH lines. */
+/* The options of the script's own lines, overridden by those of the command line.  #ELASTIC
+ * lines override #SBATCH lines. */
 Result<Submit> with_script_options(const Submit &given, const std::vector<std::string> &words,
                                    const std::string &script)
 {
@@ -82,7 +82,7 @@ Result<Submit> with_script_options(const Submit &given, const std::vector<std::s
     std::vector<std::string> all = slurm.value().words;
     all.insert(all.end(), own.value().begin(), own.value().end());
     all.insert(all.end(), words.begin(), words.end());
-    std::reverse(all.begin(), all.end());       /* as CLI11 wants it */
+    std::reverse(all.begin(), all.end());       /* as CLI11 requires */
     try {
         command.parse(all);
     } catch (const CLI::ParseError &error) {
@@ -124,7 +124,7 @@ int wait_for_end(Elasticd &elasticd, const std::string &id, Json job)
     return exit_code_of(job);
 }
 
-/* Of an array for all its tasks, whose numbers follow each other: the highest exit code. */
+/* For an array, waits for all its tasks, which have consecutive numbers: the highest exit code. */
 int wait_for_all(Elasticd &elasticd, const Json &job)
 {
     int64_t first = integer_or(job, "id", 0);

@@ -14,14 +14,14 @@ namespace elastic {
 
 namespace {
 
-/* "12_[4-9]" of "12_[4-9%2]". */
+/* "12_[4-9]" from "12_[4-9%2]". */
 std::string without_limit(const std::string &name)
 {
     size_t percent = name.find('%');
     return percent == name.npos ? name : name.substr(0, percent) + "]";
 }
 
-/* Some tasks where a command takes one job: it complains. */
+/* Prints an error if some tasks are given to a command for one job. */
 bool is_refused(const std::string &name, Tasks tasks, int &code)
 {
     if (tasks == Tasks::SOME || !names_tasks(name))

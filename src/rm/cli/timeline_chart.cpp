@@ -11,11 +11,11 @@ namespace elastic {
 namespace {
 
 constexpr size_t TEXT_ROWS_MAX = 40;    /* more cores: a line for each node */
-constexpr int CORES_MAX = 1 << 16;      /* of a node; a timeline comes from elsewhere */
+constexpr int CORES_MAX = 1 << 16;      /* of a node; the timeline is external input */
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Assigns rows to the segments of one node, in the order of their beginnings. */
+/* Assigns rows to the segments of one node, in the order of their start times. */
 class RowNumbers {
   public:
     explicit RowNumbers(int cores) : free_at_(static_cast<size_t>(cores), INT64_MIN) {}
@@ -45,7 +45,7 @@ class RowNumbers {
 
   private:
     std::vector<int64_t> free_at_;
-    std::map<int64_t, std::vector<int>> had_;   /* rows that a job had last */
+    std::map<int64_t, std::vector<int>> had_;   /* the last rows of each job */
 };
 
 void lay_out(Timeline &timeline, const std::vector<int> &cores)
@@ -125,7 +125,7 @@ Timeline read_timeline(const Json &json, const std::set<int64_t> &jobs)
 
 namespace {
 
-/* A sign for each job, in the order in which they appear. */
+/* A sign for each job, in the order of first occurrence. */
 std::map<int64_t, char> signs_of(const Timeline &timeline)
 {
     static const std::string SIGNS =
@@ -138,7 +138,7 @@ std::map<int64_t, char> signs_of(const Timeline &timeline)
     return signs;
 }
 
-/* The middle of a column, in time. */
+/* The time at the middle of a column. */
 int64_t time_of(const Timeline &timeline, size_t column, size_t columns)
 {
     double part = (static_cast<double>(column) + 0.5) / static_cast<double>(columns);
@@ -165,7 +165,8 @@ std::string utilisation_line(const Timeline &timeline, size_t columns)
     return line;
 }
 
-/* The rows of one node: for each core, or one in which the last that began shows. */
+/* The rows of one node: one for each core, or a single one that shows the segment that began
+ * last. */
 std::vector<std::string> node_rows(const Timeline &timeline, size_t node, size_t columns,
                                    bool by_core, const std::map<int64_t, char> &signs)
 {

@@ -1,6 +1,7 @@
 /*
- * `elastic top`: cores, nodes and jobs, drawn periodically at a terminal, once without one.  Owns
- * the terminal's mode and screen while it runs, and restores them at its end, also after a signal.
+ * `elastic top`: cores, nodes and jobs, drawn periodically at a terminal, once without a terminal.
+ * Owns the terminal's mode and screen while it runs, and restores them at its end, also after a
+ * signal.
  */
 
 #include <poll.h>
@@ -99,7 +100,7 @@ std::string counts_text(const Json &counts)
     return text.empty() ? "none" : text;
 }
 
-/* "####...." of so many cores. */
+/* "####....": a bar for this number of cores. */
 std::string bar(int64_t used, int64_t cores)
 {
     constexpr int64_t WIDTH_MAX = 32;
@@ -158,7 +159,7 @@ int show_once(Top &options)
     return DONE;
 }
 
-/* Whether to go on: nobody has pressed q, no signal has come. */
+/* Whether to continue: q was not pressed, and no signal has arrived. */
 bool wait_for_key(const SignalDescriptor &signals, int timeout_ms)
 {
     pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {signals.get(), POLLIN, 0}};

@@ -24,7 +24,7 @@ Error wrong_time(std::string_view text)
                  "or d; at most 366 days"};
 }
 
-/* The numbers between the separators; nothing if one of them is none. */
+/* The numbers between the separators; nullopt if one part is not a number. */
 std::optional<std::vector<int64_t>> numbers_of(std::string_view text, char separator)
 {
     std::vector<int64_t> numbers;
@@ -111,7 +111,7 @@ Result<int64_t> parse_time_limit(std::string_view text)
 
 namespace {
 
-/* The local time; -1: there is none such. */
+/* Seconds of the local time; -1: there is no such time. */
 int64_t local_seconds(int year, int month, int day, int hour, int minute, int second)
 {
     std::tm time = {};
@@ -127,7 +127,7 @@ int64_t local_seconds(int year, int month, int day, int hour, int minute, int se
     return time.tm_mday == wanted.tm_mday && time.tm_mon == wanted.tm_mon ? seconds : -1;
 }
 
-/* HH:MM[:SS], without what is no time of day. */
+/* HH:MM[:SS]; refuses values that are not a time of day. */
 bool read_clock(const std::string &text, int &hour, int &minute, int &second)
 {
     int end = 0;
@@ -153,7 +153,7 @@ int64_t date_seconds(const std::string &text)
     return local_seconds(year, month, day, hour, minute, second);
 }
 
-/* That time of day, some days from today on. */
+/* That time of day, this number of days from today. */
 int64_t time_of_day(int64_t now, int days, int hour, int minute, int second)
 {
     time_t present = now;
@@ -166,7 +166,7 @@ int64_t time_of_day(int64_t now, int days, int hour, int minute, int second)
     return local_seconds(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, hour, minute, second);
 }
 
-/* The next time that it is so late, today or tomorrow. */
+/* The next occurrence of that time of day, today or tomorrow. */
 int64_t next_time_of_day(int64_t now, int hour, int minute, int second)
 {
     for (int days = 0; days < 3; days++) {
@@ -176,7 +176,7 @@ int64_t next_time_of_day(int64_t now, int hour, int minute, int second)
     return -1;
 }
 
-/* "2hours", "7days", "90s": a number with a unit; -1: it is none. */
+/* "2hours", "7days", "90s": a number with a unit; -1: another form. */
 int64_t seconds_with_unit(const std::string &text)
 {
     struct Unit {
@@ -313,7 +313,7 @@ constexpr MailType MAIL_TYPES[] = {{"BEGIN", "begin", true},
                                    {"REQUEUE", "requeue", true},
                                    {"ARRAY_TASKS", "array_tasks", false}};
 
-/* As in Slurm, small letters count as capitals. */
+/* As in Slurm, lower-case letters count as capitals. */
 std::vector<std::string> mail_types_in(std::string text)
 {
     for (char &c : text)

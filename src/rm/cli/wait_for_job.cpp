@@ -30,12 +30,12 @@ constexpr PassedSignal PASSED_SIGNALS[] = {
     {SIGTSTP, "TSTP", false}, {SIGCONT, "CONT", false},
 };
 constexpr int INTERRUPTS_TO_CANCEL = 3;
-constexpr std::chrono::milliseconds SIGNAL_PATIENCE{5000};      /* output waits for so long */
+constexpr std::chrono::milliseconds SIGNAL_PATIENCE{5000};      /* maximum wait of output */
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
-/* at the end, for those who are attached */
+/* at the end, for attached readers */
 constexpr std::chrono::milliseconds READERS_PATIENCE{1000};
 constexpr int DRAIN_MS = 50;
-constexpr int IDLE_MS = 1000;   /* a terminal may have become ours again */
+constexpr int IDLE_MS = 1000;   /* the terminal may have returned to the foreground */
 
 const PassedSignal *passed_signal(int number)
 {
@@ -100,7 +100,7 @@ void Waiter::query()
     if (question_ || Clock::now() < next_question_)
         return;
     std::string until = has_started_ ? "ended" : "started";
-    /* The first answer comes at once, so that waiting can be reported. */
+    /* The first answer comes at once, so that the wait can be reported. */
     int wait_ms = reported_waiting_ || has_started_ ? Elasticd::WAIT_MS : 100;
     question_ = std::make_unique<Exchange>(
         elasticd_.address(), "GET", path_of_wait(id_, until, wait_ms),
@@ -218,7 +218,7 @@ void Waiter::handle_signal(int number)
     }
     pass_signal(*one);
     if (number == SIGTSTP)
-        kill(getpid(), SIGSTOP);        /* until SIGCONT, which is passed on then */
+        kill(getpid(), SIGSTOP);        /* until SIGCONT, which is then forwarded */
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ void Waiter::drain()
         if (waits.back().revents) {
             const PassedSignal *one = passed_signal(signals_.next());
             if (one && one->ends)
-                return;         /* nobody takes the rest */
+                return;         /* the output is closed */
         }
     }
 }

@@ -44,7 +44,7 @@ void print_why(const Json &job)
         print_line(line);
 }
 
-/* The members of the job that explain it. */
+/* The members of the job for the explanation. */
 Json explanation(const Json &job)
 {
     Json found = Json::object();

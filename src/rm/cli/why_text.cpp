@@ -9,7 +9,7 @@ namespace elastic {
 
 namespace {
 
-/* Why it is not grown (HeldBecause); as it came, if we do not know the word. */
+/* Why it is not grown (HeldBecause); an unknown word is returned unchanged. */
 std::string held_text(const std::string &word)
 {
     static const std::map<std::string, const char *> words = {
@@ -47,8 +47,8 @@ std::string last_change_text(const Json &job)
            (reason.empty() ? "" : ": " + reason) + ".";
 }
 
-/* "needs capacity for 24 processes, there is capacity for 8; job 3 gives 8 cores": what it waits
- * for. */
+/* "needs capacity for 24 processes, there is capacity for 8; job 3 gives 8 cores": the missing
+ * resources. */
 std::string shortage_text(const Json &job)
 {
     const Json &missing = object_of(job, "shortage");
@@ -95,8 +95,8 @@ std::string helpers_text(const Json &job)
     return text;
 }
 
-/* "8 processes of 2:8; since 12:03 it is to have 4 (request 3), but its program has not reached a
- * probe: ..."; empty: nothing of the kind. */
+/* "8 processes of 2:8; since 12:03 it is to have 4 (request 3), but its program has not reached
+ * a probe: ..."; empty: no change is overdue. */
 std::string overdue_text(const Json &job)
 {
     const Json &change = object_of(job, "adaptation");
@@ -109,7 +109,7 @@ std::string overdue_text(const Json &job)
            "then";
 }
 
-/* "suspended since 12:03; job 5, job 6 wait for its cores"; empty: it is not. */
+/* "suspended since 12:03; job 5, job 6 wait for its cores"; empty: it is not suspended. */
 std::string suspended_text(const Json &job)
 {
     int64_t since_ms = integer_or(job, "suspended_since_ms", 0);

@@ -63,7 +63,7 @@ Caller Access::of_user(uint32_t uid, const std::string &name) const
     return caller;
 }
 
-/* `seen_from` not empty: only among those that have been right from there. */
+/* `seen_from` not empty: only tokens that were correct from that address before. */
 Access::Token *Access::find_token(const std::string &given, const std::string &seen_from)
 {
     Token *match = nullptr;
@@ -112,7 +112,7 @@ Access::TokenCheck Access::of_token(const std::string &authorization, const std:
     if (match->seen_from.size() < ADDRESSES_MAX)
         match->seen_from.insert(address);
     Caller caller = of_user(match->uid, match->user);
-    /* a token grants its own rights, not more */
+    /* a token grants its own rights only */
     caller.administrator = match->administrator;
     return {caller, 0};
 }

@@ -8,10 +8,10 @@ namespace elastic::rm {
 
 namespace {
 
-/* of a body: what nests deeper is nonsense, and would use up the stack */
+/* of a body: deeper nesting is invalid, and would exhaust the stack */
 constexpr int DEPTH_MAX = 32;
 
-/* How deep brackets nest, outside of texts. */
+/* Nesting depth of brackets, outside of texts. */
 int depth_of(const std::string &text)
 {
     int depth = 0, deepest = 0;

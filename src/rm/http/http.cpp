@@ -19,12 +19,12 @@ namespace {
 
 constexpr int64_t SWEEP_MAX_MS = 5000;
 constexpr int64_t ACCEPT_PAUSE_MS = 100;                /* when there is no descriptor left */
-constexpr uint64_t REFUSED_BODY_MAX = 64 << 10;         /* read and thrown away */
-constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read why */
+constexpr uint64_t REFUSED_BODY_MAX = 64 << 10;         /* read and dropped */
+constexpr size_t REFUSED_KEPT = 64;                     /* so that clients can read the reason */
 constexpr int64_t REFUSED_KEPT_MS = 5000;
 constexpr size_t CONNECTION_MEMORY = 2 * HTTP_HEADER_MAX;
 constexpr int64_t UNAUTHENTICATED_MAX_MS = 10000;      /* for the first request */
-constexpr size_t ENDED_MAX = 512;               /* whose end libmicrohttpd has not noticed yet */
+constexpr size_t ENDED_MAX = 512;               /* whose end libmicrohttpd has not detected yet */
 constexpr size_t SEND_BLOCK = 32 << 10;
 
 }  // namespace
@@ -69,7 +69,7 @@ MHD_Result on_request(void *context, MHD_Connection *connection, const char *url
     if (*bytes > 0) {
         exchange->received += *bytes;
         if (exchange->received > 4 * HTTP_BODY_MAX)
-            return MHD_NO;      /* no sense in answering who does not stop */
+            return MHD_NO;      /* no answer for a client that continues to send */
         if (exchange->received <= HTTP_BODY_MAX && !exchange->response)
             exchange->request.body.append(data, *bytes);
         *bytes = 0;
@@ -236,8 +236,8 @@ void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, s
                        length);
 }
 
-/* Stays open for a moment: a socket that is closed before its client has written drops the
- * answer. */
+/* Stays open for a moment: if a socket is closed before its client has written, the answer is
+ * lost. */
 void HttpServer::Impl::refuse(Descriptor socket, int status, const char *message)
 {
     bool is_full = status == 503;
@@ -308,7 +308,7 @@ std::optional<HttpResponse> HttpServer::Impl::make_known(Connection &connection,
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* A slow client finds the connection closed; libmicrohttpd detects it and does the rest. */
+/* The connection of a slow client is shut down; libmicrohttpd detects it and closes it. */
 void HttpServer::Impl::sweep()
 {
     int64_t now_ms = monotonic_ms();
@@ -319,7 +319,7 @@ void HttpServer::Impl::sweep()
         std::clamp<int64_t>(limits.receive_max_ms / 4, 100, SWEEP_MAX_MS), [this] { sweep(); });
 }
 
-/* Does all that is possible now, and sets the time of the next call. */
+/* Does all work that is possible now, and sets the time of the next call. */
 void HttpServer::Impl::run()
 {
     MHD_run(daemon);
@@ -364,12 +364,12 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
     MHD_get_connection_values(exchange.connection, MHD_GET_ARGUMENT_KIND, take_argument, &request);
 }
 
-/* The headers are there: is the rest to be read? */
+/* The headers are complete: decides whether the rest is read. */
 MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
 {
     std::string length = header(exchange->connection, "Content-Length");
     bool is_chunked = !header(exchange->connection, "Transfer-Encoding").empty();
-    /* libmicrohttpd has refused what is no number */
+    /* libmicrohttpd has refused values that are not numbers */
     uint64_t bytes = strtoull(length.c_str(), nullptr, 10);
     /* A limited excess is read and dropped, so that the client gets the reason of the refusal. */
     exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
@@ -406,7 +406,7 @@ void HttpServer::Impl::release(Exchange &exchange)
     }
 }
 
-/* The request is complete, or the answer to it is there. */
+/* The request is complete, or its answer is ready. */
 MHD_Result HttpServer::Impl::finish(const std::shared_ptr<Exchange> &exchange)
 {
     if (!exchange->dispatched) {
@@ -429,7 +429,7 @@ MHD_Result HttpServer::Impl::send(Exchange &exchange)
     give_time(exchange.connection, limits.send_max_ms);
     if (!peers->hold_answer(exchange, answer.body.size()))
         return MHD_NO;
-    /* Its own copy is the only one. */
+    /* The only copy of the body. */
     auto *body = new std::string(std::move(exchange.response->body));
     auto read = [](void *context, uint64_t position, char *block, size_t bytes_max) -> ssize_t {
         const auto &text = *static_cast<const std::string *>(context);

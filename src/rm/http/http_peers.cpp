@@ -100,7 +100,7 @@ void HttpPeers::leave(HttpConnection &connection)
         users--;
 }
 
-/* It does not count any more; libmicrohttpd notices it and does the rest. */
+/* It no longer counts; libmicrohttpd detects the end and closes it. */
 void HttpPeers::end(HttpConnection &connection)
 {
     leave(connection);
@@ -108,7 +108,7 @@ void HttpPeers::end(HttpConnection &connection)
     shutdown(connection.fd, SHUT_RDWR);
 }
 
-/* The oldest one of this class of addresses, of any if it is empty. */
+/* Ends the oldest one of this class of addresses; of any class if it is empty. */
 bool HttpPeers::end_unauthenticated(const std::string &peer)
 {
     for (HttpConnection *each : unauthenticated)

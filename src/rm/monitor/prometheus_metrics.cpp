@@ -72,7 +72,7 @@ void time_in_mpi(std::ostringstream &out, const State &state)
     single(out, metric::MPI_RATIO, cores > 0 ? in_mpi / static_cast<double>(cores) : 0);
 }
 
-/* The names are those of Prometheus' client libraries. */
+/* The names of Prometheus' client libraries. */
 void this_process(std::ostringstream &out)
 {
     labelled(out, metric::BUILD, std::map<std::string, int>{{ELASTIC_VERSION, 1}});

@@ -10,7 +10,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* The percentile is the one of the nearest rank. */
+/* Percentiles by nearest rank. */
 Json distribution(std::vector<int64_t> values)
 {
     if (values.empty())
@@ -108,7 +108,7 @@ void EndedJobs::add(JobFacts facts)
     keep(std::move(facts));
 }
 
-/* A chunk goes as a whole; those of it that are to go before are no longer shown. */
+/* A chunk is removed as a whole; jobs in it that ended before the time are no longer shown. */
 void EndedJobs::remove_before(int64_t time_ms)
 {
     from_ms_ = std::max(from_ms_, time_ms);
@@ -165,7 +165,7 @@ Json Report::json(int64_t cores) const
 
 void UserReports::add(const JobFacts &job)
 {
-    /* Jobs of one user often follow one another. */
+    /* Jobs of one user are often adjacent. */
     if (last_ == users_.end() || last_->first != job.user)
         last_ = users_.try_emplace(job.user, now_ms_).first;
     last_->second.add(job);

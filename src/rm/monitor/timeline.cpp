@@ -19,7 +19,7 @@ void Timeline::close(Held &held, Segment &segment, int64_t now_ms)
     }
 }
 
-/* Only what changes is closed, so that a segment lasts as long as its number of cores. */
+/* Only changed segments are closed, so that a segment lasts as long as its number of cores. */
 void Timeline::hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms)
 {
     std::map<uint32_t, std::pair<NodeName, int>> cores;
@@ -109,8 +109,8 @@ Timeline::Found Timeline::between(const Query &query) const
     return found;
 }
 
-/* A segment adds to the columns in which it begins and ends what it covers of them, and to those
- * between by a step there and back: its length costs nothing. */
+/* A segment adds its part to the columns in which it begins and ends.  For the columns between,
+ * it adds a step at the start and its reverse at the end, so that its length costs nothing. */
 std::vector<std::vector<double>> Timeline::use(int64_t from_ms, int64_t to_ms, size_t columns,
                                                const NodeTable &group_of, size_t groups) const
 {

@@ -1,4 +1,4 @@
-/* See setting.h: all settings but lists of sections. */
+/* See setting.h: all settings except lists of sections. */
 
 #include "core/job_performance.h"
 #include "settings/setting.h"

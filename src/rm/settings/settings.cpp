@@ -47,7 +47,7 @@ std::string host_name()
     return name;
 }
 
-/* A home may be shared by several machines; the store must not be. */
+/* Several machines may share a home directory; they must not share the store. */
 std::string default_state_dir()
 {
     if (geteuid() == 0)

@@ -66,7 +66,7 @@ bool passes(const Load &load)
     return false;
 }
 
-/* Jobs of the same sizes on a machine of a tenth. */
+/* Jobs of the same sizes on a machine of a tenth of the size. */
 bool grows_slowly(Load load)
 {
     load.running = load.nodes / 10;
@@ -120,7 +120,7 @@ class SlowestEvent {
     uint64_t submitted_ = 0;
 };
 
-/* With each end of a job the user may have another one, and is at the limit again. */
+/* After each end of a job the user may have another one, and then is at the limit again. */
 bool one_user_fills_the_queue()
 {
     Config config;
@@ -155,8 +155,8 @@ bool many_wait_for_one()
     return machine.passes("a job is cancelled that 50000 others wait for (after_ok)");
 }
 
-/* As after a restart of elasticd with other settings, which is its first event and delays no other:
- * only what concerns no job has a bar.  A tenth of the jobs has a priority. */
+/* As after a restart of elasticd with other settings.  This is its first event and delays no
+ * other: only the part that concerns no job has a target.  A tenth of the jobs has a priority. */
 bool another_configuration()
 {
     Config config;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t ANSWER_MS = 200, CHANGE_MS = 2000;
 
-/* An event's jobs are many more than `running`: this is how long one runs, in ms. */
+/* The number of jobs over all events is much larger than `running`: run time of one job, in ms. */
 constexpr int64_t RUN_MIN_MS = 600000, RUN_MAX_MS = 7200000;
 
 }  // namespace
@@ -29,7 +29,7 @@ BusyMachine::BusyMachine(const Load &load) : load_(load), random_(load.seed)
         notify(NodeUp{"node" + std::to_string(i), load.cores});
     for (int i = 0; i < load.waiting + load.running; i++)
         submit();
-    /* Once over the first jobs, all of which have started at one moment. */
+    /* Runs until the first jobs, which all have started at one time, have ended. */
     while (now_ms_ < 1000000 + RUN_MAX_MS / 8 && next()) {
     }
 }
@@ -72,7 +72,7 @@ void BusyMachine::after(int64_t ms, EventContent content)
     happenings_.push({now_ms_ + ms, order_++, std::move(content)});
 }
 
-/* The next thing that happens; whoever ends is followed by a new job. */
+/* The next event; each job that ends is followed by a new one. */
 bool BusyMachine::next()
 {
     if (happenings_.empty())

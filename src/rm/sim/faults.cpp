@@ -119,7 +119,7 @@ void SimulatedCluster::nodes_are_taken(Step &step)
     after(delay(), [this, &step] { end(step, 137); });
 }
 
-/* Idle nodes stay reserved for them until they need nothing more. */
+/* Idle nodes stay reserved for them until they need no more. */
 void SimulatedCluster::others_want()
 {
     int nodes = static_cast<int>(between(1, options_.nodes + 1));
@@ -129,7 +129,7 @@ void SimulatedCluster::others_want()
     after(waiting_ms, [this] { notify(NodesWanted{0, ""}); });
 }
 
-/* An administrator reserves a node for a while, changes that, and deletes it. */
+/* An administrator reserves a node for some time, changes that, and deletes it. */
 void SimulatedCluster::reserves()
 {
     std::string name = "made-" + std::to_string(++requests_);
@@ -147,7 +147,7 @@ void SimulatedCluster::reserves()
     after(deleted_ms, [this, name] { notify(DeleteReservation{name + "d", name, "test"}); });
 }
 
-/* Somebody sets the clock, by seconds or by years. */
+/* The wall clock is set, by seconds or by years. */
 void SimulatedCluster::clock_jumps()
 {
     counts.jumps++;
@@ -155,8 +155,8 @@ void SimulatedCluster::clock_jumps()
     wall_offset_ms_ += between(0, 1) == 0 ? by_ms : -by_ms;
 }
 
-/* Independent of the wall clock: a job that is ended because of its time limit has had it (less
- * a thousandth), and beside it the time for which it was suspended. */
+/* Independent of the wall clock: a job that is ended because of its time limit has run for it
+ * (less a thousandth), not counting suspended time. */
 void SimulatedCluster::check_limit(const Record &record)
 {
     if (record.event == "started")
@@ -201,7 +201,7 @@ void SimulatedCluster::node_fails()
             after(delay(), [this, step] { end(*step, 137); });  /* SPEC E4 */
     }
     int64_t noticed_ms = delay(), down_ms = between(1, 60000);
-    if (between(0, 1) == 0)     /* it is suspected before */
+    if (between(0, 1) == 0)     /* it is suspected first */
         after(between(0, static_cast<int>(noticed_ms)), [this, node] {
             notify(NodeSuspect{node, "test"});
         });

@@ -29,7 +29,7 @@ void SimulatedCluster::wrong(const std::string &what)
         broken_.push_back("at " + std::to_string(now_ms()) + " ms: " + what);
 }
 
-/* Another number for a while: a restart with another configuration. */
+/* Another number for some time: a restart with another configuration. */
 void SimulatedCluster::configure_gpus(const std::string &node)
 {
     constexpr int64_t WITHIN_MS = 100000, FOR_MS = 50000;
@@ -40,7 +40,7 @@ void SimulatedCluster::configure_gpus(const std::string &node)
     after(to_ms, [this, node] { notify(NodeGpusSet{node, options_.gpus}); });
 }
 
-/* Others for a while: one is deleted, one is down, one has fewer nodes. */
+/* Other ones for some time: one is deleted, one is down, one has fewer nodes. */
 void SimulatedCluster::configure_partitions()
 {
     constexpr int64_t WITHIN_MS = 100000, FOR_MS = 50000;
@@ -122,7 +122,7 @@ void SimulatedCluster::notify(EventContent content)
         carry_out(action);
 }
 
-/* Now and then, over many events. */
+/* Sometimes, over many events. */
 void SimulatedCluster::take_snapshot()
 {
     constexpr size_t OBJECTS = 3;
@@ -143,7 +143,7 @@ void SimulatedCluster::take_snapshot()
     }
 }
 
-/* The event is stored, some of its actions were carried out, and the daemon is killed and starts
+/* The event is stored, some of its actions were performed, and the daemon is killed and starts
  * again. */
 void SimulatedCluster::crash()
 {

@@ -73,7 +73,7 @@ void SimulatedCluster::perform(const ResizeStep &action)
         if (chance(options_.faults.stubborn)) {
             if (chance(0.2))
                 return;
-            step->agreed = true;        /* and comes late */
+            step->agreed = true;        /* and arrives late */
             probe_ms = between(0, LATE_MAX_MS);
         }
         after(probe_ms, [this, step, still] {
@@ -83,7 +83,7 @@ void SimulatedCluster::perform(const ResizeStep &action)
     });
 }
 
-/* Agreed: from here on it is committed, unless the program dies, as with one that was to join. */
+/* Agreed: from here on it is committed, unless the program or a joining process fails. */
 void SimulatedCluster::window(Step &step)
 {
     bool failed = std::ranges::any_of(step.request->joining, [this](const Block &block) {

@@ -14,7 +14,7 @@ void SimulatedCluster::want_slots(Step &step)
     });
 }
 
-/* One more request, a released slot, or a request that is withdrawn. */
+/* One more request, a released slot, or a withdrawn request. */
 void SimulatedCluster::change_slots(Step &step)
 {
     StepSlots &slots = step.slots;
@@ -34,7 +34,7 @@ void SimulatedCluster::change_slots(Step &step)
     report_slots(step);
 }
 
-/* Nobody checks whether they fit. */
+/* It is not checked whether they fit. */
 void SimulatedCluster::change_spawned(Step &step)
 {
     int64_t processes = slots_.between(-2, 4);
@@ -45,7 +45,7 @@ void SimulatedCluster::change_spawned(Step &step)
     counts.spawned += processes > 0;
 }
 
-/* One on the node; false: it has none there. */
+/* Drops a slot on the node; false: it has none there. */
 bool SimulatedCluster::drop_slots(Step &step, const std::string &node)
 {
     auto held = std::ranges::find(step.slots.held, node, &StepSlots::Held::node);

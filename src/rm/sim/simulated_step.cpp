@@ -1,4 +1,4 @@
-/* See simulated_cluster.h: steps, from their start to their end, and nodes that are requested. */
+/* See simulated_cluster.h: steps, from their start to their end, and requested nodes. */
 
 #include "core/placement.h"
 #include "sim/simulated_step.h"
@@ -76,7 +76,7 @@ void SimulatedCluster::perform(const StartStep &action)
     go_on(step);
 }
 
-/* The work done until now. */
+/* Adds the work done until now. */
 void SimulatedCluster::work(Step &step)
 {
     double serial = step.program.serial_permille / 1000.0;
@@ -86,7 +86,7 @@ void SimulatedCluster::work(Step &step)
     step.worked_until_ms = now_ms();
 }
 
-/* Now and then; one in four is not true.  By a chance of its own, so that all else happens as
+/* Sometimes; one in four is wrong.  Uses separate random numbers, so that all else happens as
  * without samples. */
 void SimulatedCluster::sample(Step &step)
 {
@@ -151,7 +151,7 @@ void SimulatedCluster::end(Step &step, int exit_code)
 void SimulatedCluster::perform(const SignalStep &action)
 {
     Step *step = find(action.job, action.step);
-    if (!step) {        /* a start that has not arrived will not be carried out any more */
+    if (!step) {        /* a start that has not arrived will not be performed any more */
         step = (steps_[{action.job, action.step}] = std::make_unique<Step>()).get();
         step->ended = true;
         step->reports.push_back(StepLost{action.job, action.step, "it never started"});

@@ -1,4 +1,4 @@
-/* See simulated_cluster.h: what steps report, which may be dropped or repeated, and their cores. */
+/* See simulated_cluster.h: reports of steps, which may be dropped or repeated, and their cores. */
 
 #include "core/redundant.h"
 #include "sim/simulated_step.h"
@@ -24,7 +24,7 @@ void SimulatedCluster::report(const EventContent &content)
         notify(content);
 }
 
-/* A core that has done what was due at this time is the same afterwards. */
+/* A core that has performed all actions due at this time is unchanged afterwards. */
 void SimulatedCluster::check_redundant(const EventContent &content)
 {
     Result<Core> copy = Core::restore(core_.snapshot());
@@ -33,7 +33,7 @@ void SimulatedCluster::check_redundant(const EventContent &content)
     Core &core = copy.value();
     int64_t time_ms = read_clock();
     core.handle({core.state().seq + 1, time_ms, Timer{}});
-    if (!is_redundant(core.state(), content))   /* what was due has changed that */
+    if (!is_redundant(core.state(), content))   /* due actions have changed that */
         return;
     Json before = core.snapshot();
     core.handle({core.state().seq + 1, time_ms, content});
@@ -61,7 +61,7 @@ SimulatedCluster::Step *SimulatedCluster::find(JobId job, uint32_t step)
     return found == steps_.end() ? nullptr : found->second.get();
 }
 
-/* Processes appear or go; no core may have two. */
+/* Processes start or end; no core may have two. */
 void SimulatedCluster::occupy(const Step &step, const Blocks &blocks, int sign)
 {
     for (const Block &block : blocks) {

@@ -52,7 +52,7 @@ const FieldRules<Spawned> SPAWNED = {
     {"processes", &Spawned::processes, REQUIRED, REQUEST_SIZE_MAX},
 };
 
-/* The members of a list, each read by these rules; empty, or what is wrong. */
+/* The members of a list, each read by these rules; empty, or the error. */
 template <class Item, class Take>
 std::string read_list(const Json &line, const char *name, const FieldRules<Item> &rules, Take take,
                       size_t most = SLOTS_MAX)
@@ -71,7 +71,7 @@ std::string read_list(const Json &line, const char *name, const FieldRules<Item>
     return "";
 }
 
-/* One at most; empty: any. */
+/* At most one; empty: any. */
 std::string host_of(const Json &size_request)
 {
     auto hosts = size_request.find("hosts");

@@ -1,4 +1,4 @@
-/* See step_link.h. step_link_events.cpp reads events, step_link_slots.cpp is about slots. */
+/* See step_link.h. step_link_events.cpp reads events, step_link_slots.cpp handles slots. */
 
 #include "step/step_link.h"
 
@@ -18,9 +18,9 @@ constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t LEAVE_LIST_MAX = 1000;
 constexpr size_t BYTES_OF_PROCESS = 64; /* in a line that names each process of the step */
 constexpr size_t BYTES_OF_HOST = 512;   /* in a line with host and GPUs of each process */
-constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core queries the last */
+constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core queries the last one */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
-/* A change of a world on ten thousand nodes is some megabytes of events. */
+/* A change of a world on ten thousand nodes produces some megabytes of events. */
 constexpr LineLimits LIMITS = {
     size_t{1} << 20, size_t{1} << 20, JSON_DEPTH_MAX, 256 << 10, 16 << 20};
 
@@ -61,7 +61,7 @@ void StepLink::connect()
     connection_->send({{"id", EVENTS_ID}, {"op", "events"}, {"since", 0}, {"follow", true}});
 }
 
-/* An mpiexec that has ended requests nothing any more; a script may start another one. */
+/* An mpiexec that has ended has no requests any more; a script may start another one. */
 void StepLink::closed(const std::string &broken)
 {
     if (auto open = std::exchange(size_request_, {})) {
@@ -80,7 +80,7 @@ void StepLink::closed(const std::string &broken)
         cut_off(broken);
 }
 
-/* Nothing of it is believed any more. */
+/* None of its reports is accepted any more. */
 void StepLink::cut_off(const std::string &why)
 {
     connection_.reset();
@@ -157,7 +157,7 @@ void StepLink::answer(const StepMessage &message, const Json &line)
         : 0;
     auto found = requests_.find(number);
     if (found == requests_.end() || found->second.phase == Phase::ENDED || message.ok)
-        return;                 /* of an accepted one the events report the same, and more */
+        return;                 /* for an accepted one the events report the same, with more data */
     refuse(number, message.error);
 }
 
@@ -173,7 +173,7 @@ bool StepLink::query_performance(int64_t interval_ms)
     return true;
 }
 
-/* An error (of an older mpiexec, or a busy one) is an answer as well. */
+/* An error (from an older mpiexec, or a busy one) also counts as an answer. */
 void StepLink::performance(const StepMessage &message, const Json &line)
 {
     bool awaited = answer_awaited_ && message.id == PERFORMANCE_ID + std::to_string(questions_);
@@ -217,7 +217,7 @@ void StepLink::remove_old_requests()
         requests_.erase(requests_.begin());
 }
 
-/* The past is known: what still waits has never been sent. */
+/* All earlier events are known: requests that still wait have never been sent. */
 void StepLink::caught_up()
 {
     caught_up_ = true;
@@ -234,7 +234,7 @@ void StepLink::caught_up()
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* NAME:COUNT, or NAME:COUNT=GPUS; with GPUs each node is there once. */
+/* NAME:COUNT, or NAME:COUNT=GPUS; with GPUs each node occurs once. */
 Json StepLink::hosts_of_joining(const ResizeStep &resize) const
 {
     Json hosts = Json::array();
@@ -253,7 +253,7 @@ void StepLink::send_resize(Request &request)
 {
     const ResizeStep &resize = request.resize;
     Json hosts = hosts_of_joining(resize);
-    /* Of a few the list, which every mpiexec understands. */
+    /* For a small number, the list, which every mpiexec supports. */
     bool is_long = resize.leave.size() > LEAVE_LIST_MAX;
     Json line = {{"id", RESIZE_ID + std::to_string(resize.request)},
                  {"op", "resize"},

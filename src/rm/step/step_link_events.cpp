@@ -9,10 +9,10 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
-constexpr size_t SET_CHANGES_KEPT = 1024;       /* of a request: tellers that have ended */
-constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
-/* nothing but this rate bounds how often a program may change its mind */
+constexpr size_t LEFT_KEPT = 64; /* the core misses events only while elasticd does not run */
+constexpr size_t SET_CHANGES_KEPT = 1024; /* of a request: notified processes that have ended */
+constexpr size_t FREED_KEPT = 1024;     /* the number of events that a step keeps */
+/* only this rate limits how often a program may change its sizes */
 constexpr double SIZES_COST = 50;
 
 }  // namespace
@@ -29,7 +29,7 @@ void StepLink::event(const StepMessage &message)
         caught_up();
 }
 
-/* False: it cannot be. */
+/* False: the event is impossible. */
 bool StepLink::take_event(const StepMessage &message)
 {
     switch (message.kind) {
@@ -58,7 +58,7 @@ bool StepLink::take_event(const StepMessage &message)
 
 bool StepLink::mode(StepMode mode)
 {
-    /* A rigid program may come to change through process sets, and never the other way. */
+    /* A rigid program may later change through process sets, but never the reverse. */
     bool becomes_adaptive = mode_ == StepMode::RIGID && mode == StepMode::ADAPTIVE;
     if (mode_ && mode != *mode_ && !becomes_adaptive)
         return false;
@@ -80,7 +80,7 @@ bool StepLink::sizes(const std::string &rule)
     return true;
 }
 
-/* One is open at a time.  Of earlier ones only the last one matters. */
+/* Only one is open at a time.  Of earlier ones only the last one matters. */
 bool StepLink::size_request(const StepMessage &message)
 {
     bool ordered = message.size_min >= 1 && message.size_min <= message.size &&
@@ -110,7 +110,7 @@ bool StepLink::size_request_ended(const StepMessage &message)
 {
     bool is_open = size_request_ && size_request_->size_request.number == message.size_request;
     if (!is_open)
-        /* it may have been made before the first event that the step still has */
+        /* it may have been sent before the first event that the step still has */
         return !caught_up_;
     size_request_.reset();
     size_request_ended_ =
@@ -143,7 +143,7 @@ void StepLink::refuse(const RefuseSizeRequest &refusal)
                            {"reason", refusal.reason.substr(0, REQUEST_REASON_BYTES_MAX)}});
 }
 
-/* One at a time is under way; that of somebody else has no tag of ours. */
+/* Only one is in progress at a time; requests of others have no tag of elasticd. */
 bool StepLink::requested(const StepMessage &message)
 {
     under_way_ = {message.request, 0};
@@ -201,14 +201,14 @@ bool StepLink::ready(uint64_t number, Request &request)
     return true;
 }
 
-/* The first one that arrives may be a later one: a step has its last events only. */
+/* The first one that arrives may be a later one: a step keeps only its last events. */
 bool StepLink::committed(Request *request, const StepMessage &message)
 {
     bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
     if (!follows)
         return false;
     epoch_ = message.epoch;
-    /* of a change through process sets from the answer on: nobody waits for it before */
+    /* for a change through process sets, from the reply on: no process waits for it before */
     double still_ms = target_ms_ > 0 ? std::max(0.0, message.time_ms - target_ms_) : 0;
     auto standstill_ms = static_cast<int64_t>(still_ms + 0.5);
     uint64_t number = std::exchange(under_way_, {}).second;
@@ -227,7 +227,7 @@ bool StepLink::freed(uint64_t epoch)
     return true;
 }
 
-/* Processes that have ended by themselves: never while a request is under way. */
+/* Processes that have ended without a request: never while a request is in progress. */
 bool StepLink::left(const StepMessage &message)
 {
     bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
@@ -241,7 +241,7 @@ bool StepLink::left(const StepMessage &message)
     return true;
 }
 
-/* SM3.  Of a request of somebody else, or one that is long over, it is nobody's business. */
+/* SM3.  Ignored for a request of others, or one that ended long ago. */
 bool StepLink::set_change(const StepMessage &message, SetStage stage)
 {
     auto found = std::ranges::find_if(requests_, [&](const auto &each) {

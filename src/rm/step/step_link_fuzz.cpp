@@ -1,5 +1,4 @@
-/* Fuzzes messages of a step to elasticd: bytes on the socket that it listens on, after a resize
- * was sent to it. */
+/* Fuzzes messages of a step to elasticd: bytes on its socket, after a resize was sent. */
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 
 namespace elastic::rm {
 
-/* A change while the answer is in transit may be in it, or not: then once more. */
+/* A change while the answer is in transit may or may not be included: then it queries again. */
 void StepLink::query_slots()
 {
     if (!connection_ || !caught_up_)
@@ -20,7 +20,7 @@ void StepLink::query_slots()
                        {"most", setup_.most_slots ? setup_.most_slots() : 0}});
 }
 
-/* An error: of an mpiexec without slots. */
+/* An error: from an mpiexec without slots. */
 void StepLink::slots(const StepMessage &message, const Json &line)
 {
     if (slots_queried_ == Asking::NO) {

@@ -71,7 +71,7 @@ const std::vector<MessageRule> &events()
     return table;
 }
 
-/* Of every event, and of what answers. */
+/* Fields of every event, and of every answer. */
 const FieldRules<StepMessage> EVENT_FIELDS = {SEQ, TIME};
 const FieldRules<StepMessage> ANSWER_FIELDS = {
     {"id", &StepMessage::id, OPTIONAL, ID_BYTES_MAX},
@@ -82,7 +82,7 @@ const FieldRules<StepMessage> ANSWER_FIELDS = {
 const FieldRules<StepMessage> ERROR_FIELDS = {
     {"message", &StepMessage::error, OPTIONAL, FOR_PEOPLE}};
 
-/* Requests for slots have rows of their own. */
+/* Requests for slots have separate rows. */
 std::string row_of(const Json &line, const std::string &name)
 {
     auto kind = line.find("kind");

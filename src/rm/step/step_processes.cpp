@@ -17,7 +17,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Zombies have ended: who is to collect them is not our business. */
+/* Zombies count as ended: another process must collect them. */
 bool is_alive(const std::string &folder)
 {
     auto stat = read_file(folder, "stat");

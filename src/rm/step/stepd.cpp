@@ -26,10 +26,10 @@ namespace elastic::rm {
 
 namespace {
 
-/* for remaining processes of the program to end by themselves; then for SIGTERM */
+/* time for remaining processes of the program to end by themselves; then for SIGTERM */
 constexpr int64_t REST_GRACE_MS = 3000;
 constexpr int64_t KILL_AGAIN_MS = 200;
-constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
+constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd acts first, if it runs */
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{1} << 45;
 constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
 
@@ -53,7 +53,8 @@ std::string Stepd::read_spec()
     return "";
 }
 
-/* Of the service's own, if elasticd has chosen none: for the program, without elastic-stepd. */
+/* Inside the service's own group, if elasticd has selected none: for the program, without
+ * elastic-stepd. */
 std::string Stepd::find_control_group()
 {
     if (!is_service_ || !spec_.control_group.empty())
@@ -74,7 +75,7 @@ std::string Stepd::make_register_socket()
     address.sun_family = AF_UNIX;
     socklen_t length = sizeof address;
     int on = 1;
-    /* Bound with no name, the kernel chooses an abstract one. */
+    /* Bound without a name: the kernel selects an abstract one. */
     if (!register_.is_open() ||
         bind(register_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(sa_family_t)) !=
             0 ||
@@ -90,7 +91,7 @@ std::string Stepd::make_register_socket()
     return "";
 }
 
-/* Empty, or why there is no child.  launched() returns its result. */
+/* Empty, or why the child could not be started.  launched() receives its result. */
 std::string Stepd::launch()
 {
     int ends[2];
@@ -104,14 +105,14 @@ std::string Stepd::launch()
         return std::string("cannot fork: ") + strerror(errno);
     if (program_ == 0)
         become_program(writing.get(), spec_, parent);
-    /* here, too: a signal may come before the child has come so far */
+    /* here, too: a signal may arrive before the child has done it */
     setpgid(program_, program_);
     launch_report_ = std::move(reading);
     loop_.watch(launch_report_.get(), EPOLLIN, [this](uint32_t) { launched(); });
     return "";
 }
 
-/* The child has become the program, or has reported why it cannot. */
+/* The child has become the program, or has reported why it failed. */
 void Stepd::launched()
 {
     char text[CHILD_REPORT_MAX];
@@ -142,8 +143,8 @@ std::string Stepd::start()
     launched_ms_ = monotonic_ms();
     arm_limit();
     StepStartedFile started{getpid(), program_, process_start(program_), boot_id()};
-    /* If this cannot be written the step runs all the same: only a failure of elastic-stepd
-     * would be undetected. */
+    /* If this cannot be written the step still runs: only a failure of elastic-stepd would be
+     * undetected. */
     error = write_file(folder_, STEP_STARTED_FILE, write(started).dump());
     if (!error.empty())
         log_line(LogLevel::WARNING, error);
@@ -168,7 +169,7 @@ void Stepd::arm_limit()
         });
 }
 
-/* Of the time limit. */
+/* Until the time limit. */
 int64_t Stepd::left_ms() const
 {
     int64_t now_ms = suspended_ ? suspended_at_ms_ : monotonic_ms();
@@ -178,7 +179,7 @@ int64_t Stepd::left_ms() const
 void Stepd::change_limit(int64_t limit_ms)
 {
     spec_.time_limit_ms = std::clamp<int64_t>(limit_ms, 0, TIME_LIMIT_MAX_MS);
-    /* With more time than the signal leads by, it is sent again. */
+    /* If the remaining time exceeds the lead of the signal, it is sent again. */
     warned_ = warned_ && left_ms() <= spec_.warn_before_ms;
     arm_limit();
 }
@@ -188,7 +189,7 @@ void Stepd::limit_is_near()
 {
     constexpr int64_t START_LOOK_MS = 50;
     warn_timer_ = 0;
-    if (!started_ && !ended_) { /* a program that does not run yet cannot take it */
+    if (!started_ && !ended_) { /* a program that does not run yet cannot receive it */
         warn_timer_ = loop_.after(START_LOOK_MS, [this] { limit_is_near(); });
         return;
     }
@@ -269,7 +270,7 @@ void Stepd::registered()
     if (sender.uid != spec_.uid)
         return;
     step_socket_ = std::string(path, static_cast<size_t>(bytes));
-    signal_launchers(0);        /* forgets those that have ended */
+    signal_launchers(0);        /* removes those that have ended */
     if (uint64_t start = process_start(sender.pid))
         launchers_[sender.pid] = start;
     epoch_offset_ = -1;
@@ -278,8 +279,8 @@ void Stepd::registered()
         stop_processes();
 }
 
-/* To a script's whole group, since a shell acts on a signal only after its command has ended; of
- * mpiexec to it alone, which passes it on. */
+/* For a script, to its whole group, because a shell acts on a signal only after its command has
+ * ended.  For mpiexec, to it alone; it forwards the signal. */
 void Stepd::signal_step(int number)
 {
     signalled_ = signalled_ || (program_ > 0 && !ended_);
@@ -294,8 +295,8 @@ void Stepd::signal_step(int number)
         kill(spec_.is_script ? -program_ : program_, number);
 }
 
-/* Nobody but the system ends elastic-stepd by a signal: at a reboot, or when its service is
- * stopped.  The job is not to blame, however its program takes it. */
+/* Only the system ends elastic-stepd by a signal: at a reboot, or when its service is stopped.
+ * The job is not the cause, however its program handles it. */
 void Stepd::node_leaves()
 {
     log_line(LogLevel::WARNING, "the node is shut down: the step is ended");
@@ -331,7 +332,7 @@ void Stepd::reap()
     if (!ended_ || finishing_ || pid >= 0 || errno != ECHILD || has_rest())
         return;
     if (!std::exchange(socket_removed_, true) && remove_socket_as_user(step_socket_, spec_))
-        return;                 /* that child's end brings us here again */
+        return;                 /* the end of that child calls this function again */
     finishing_ = true;
     if (!spec_.control_group.empty())
         remove_control_group(spec_.control_group);
@@ -358,13 +359,13 @@ void Stepd::program_ended(int status)
     });
 }
 
-/* In its control group, where not even a child of nobody gets away. */
+/* In its control group, which also contains processes without a parent. */
 bool Stepd::has_rest() const
 {
     return !spec_.control_group.empty() && is_populated(spec_.control_group);
 }
 
-/* All that is left of the step becomes a child of this process, sooner or later. */
+/* All remaining processes of the step become children of this process, sooner or later. */
 void Stepd::remove_rest(int number)
 {
     for (pid_t pid : children_of(getpid()))
@@ -380,7 +381,7 @@ void Stepd::remove_rest(int number)
     });
 }
 
-/* A full disk must not lose an end: tries until it can be written. */
+/* The end must not be lost because of a full disk: tries until it can be written. */
 void Stepd::finish(const StepExitFile &exit)
 {
     std::string error = write_file(folder_, STEP_EXIT_FILE, write(exit).dump());

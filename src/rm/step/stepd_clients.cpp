@@ -104,7 +104,7 @@ void Stepd::send_all()
         send(client, line());
 }
 
-/* A child does it, with the user's rights and without us: the path may hang it. */
+/* A child does it, with the user's rights and separately: the path may block it. */
 void Stepd::connect_for(int client, const std::string &socket)
 {
     constexpr size_t AT_ONCE = 8;

@@ -27,7 +27,7 @@ std::string spawn_stepd(const std::string &stepd, const std::string &folder, int
     posix_spawn_file_actions_addopen(
         &files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    /* If both are the same number, dup2 in posix_spawn clears close-on-exec all the same. */
+    /* If both numbers are equal, dup2 in posix_spawn still clears close-on-exec. */
     posix_spawn_file_actions_adddup2(&files, listening, STEPD_LISTEN_FD);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);

@@ -1,11 +1,11 @@
-/* See stepd.h: a step that is suspended.  Each of its processes on this host is stopped by SIGSTOP.
- * mpiexec gets SIGTSTP, stops those on other hosts, and is stopped last.  All processes of the
- * step here are descendants of this one, their reaper.  A process that is being stopped may still
- * start another: all are checked again until each is stopped.
+/* See stepd.h: a suspended step.  Each of its processes on this host is stopped by SIGSTOP.
+ * mpiexec gets SIGTSTP, stops the processes on other hosts, and is stopped last.  All processes
+ * of the step here are descendants of this one, their reaper.  A process that is being stopped
+ * may still start another: all are checked again until each is stopped.
  *
- * An mpiexec in the shell of `elastic alloc` is no descendant.  It stops its processes and is not
- * stopped itself, so that its user can interrupt it.  SIGTSTP is sent again to it, for processes
- * that it starts later. */
+ * An mpiexec in the shell of `elastic alloc` is not a descendant.  It stops its processes and is
+ * not stopped itself, so that its user can interrupt it.  SIGTSTP is sent to it again, for
+ * processes that it starts later. */
 
 #include <signal.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t LAUNCHER_MS = 2000;   /* for mpiexec to forward it */
 constexpr int64_t AGAIN_MAX_MS = 1000;
 
-/* Or it has ended, or a debugger has stopped it. */
+/* True also if it has ended, or if a debugger has stopped it. */
 bool is_stopped(pid_t pid)
 {
     auto stat = read_file("/proc/" + std::to_string(pid), "stat");
@@ -53,7 +53,7 @@ void Stepd::set_suspended(bool suspended)
     arm_limit();
 }
 
-/* To those that still run: a process that has got the number of another one is spared. */
+/* Only to those that still run: a process that reuses the number of another one gets no signal. */
 void Stepd::signal_launchers(int number)
 {
     std::erase_if(launchers_, [](const auto &launcher) {
@@ -89,7 +89,7 @@ void Stepd::stop_processes(int64_t again_ms)
     });
 }
 
-/* Not those that had stopped by themselves. */
+/* Except processes that had stopped by themselves. */
 void Stepd::continue_processes()
 {
     for (pid_t pid : descendants_of(getpid())) {

@@ -74,7 +74,7 @@ std::string Steps::open(const State &state)
         const Job *job = key ? state.job(key->first) : nullptr;
         if (job && is_allocated(job->state) && job->step == key->second)
             continue;
-        /* Nobody waits for it: if it runs all the same, it must not. */
+        /* No start is pending for it: if it still runs, it must end. */
         Descriptor stepd(connect_unix(entry.path().string() + "/" + STEP_SOCKET_FILE));
         if (stepd.is_open()) {
             std::string order = write(StepdOrder{SIGKILL, -1}).dump() + "\n";
@@ -170,7 +170,7 @@ void Steps::query(JobId job, uint32_t number)
                            config_.folder});
 }
 
-/* All that is known of it, again. */
+/* Reports all known data again. */
 void Steps::report(Step &step)
 {
     auto [job, number] = step.key;
@@ -226,7 +226,7 @@ void Steps::stepd_line(Step &step, const Json &line)
         return;
     const Job *known = job_of_(job);
     if (!known || !known->broken.empty())
-        return;                 /* it is not believed any more */
+        return;                 /* its reports are no longer accepted */
     int64_t offset = parsed.value().epoch_offset;
     if (offset < 0) {           /* a new mpiexec: the core has no report of it */
         offset = static_cast<int64_t>(
@@ -286,7 +286,7 @@ void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset
     step.link = std::make_unique<StepLink>(loop_, std::move(setup));
 }
 
-/* It writes exit.json before it goes. */
+/* It writes exit.json before it ends. */
 void Steps::stepd_closed(Step &step)
 {
     step.stepd.reset();
@@ -314,7 +314,7 @@ void Steps::stepd_failed(Step &step)
                                   "elastic-stepd ended before it could start the program"});
 }
 
-/* Of an earlier boot nothing runs. */
+/* Nothing of an earlier boot runs. */
 void Steps::find_remaining_processes(Step &step, const StepStartedFile &started)
 {
     auto spec = read_struct_file<StepSpec>(step.folder, STEP_SPEC_FILE);
@@ -341,8 +341,9 @@ void Steps::end(Step &step, EventContent content)
     end_when_received(step, std::move(content), monotonic_ms() + RECEIVED_MS);
 }
 
-/* The last reports of mpiexec precede: they may not be read yet, as one of them is being stored.
- * Not for ever: it may have sent too much, or another process may have its connection. */
+/* The last reports of mpiexec come first: they may be unread, while one of them is being stored.
+ * The wait is limited: mpiexec may have sent too much, or another process may hold its
+ * connection. */
 void Steps::end_when_received(Step &step, EventContent content, int64_t until_ms)
 {
     if (step.link && step.link->is_open() && monotonic_ms() < until_ms) {
@@ -363,7 +364,7 @@ void Steps::discard(JobId job, uint32_t number)
         return;
     loop_.cancel(found->second->rest_timer);
     remove_step_folder(found->second->folder);
-    /* We may have been called by it. */
+    /* This object may be the caller. */
     std::shared_ptr<Step> same = std::move(found->second);
     steps_.erase(found);
     loop_.after(0, [same] {});
@@ -384,7 +385,7 @@ void Steps::resize(const ResizeStep &resize)
         notify(*step,
              StepRefused{{resize.job, resize.step, resize.request,
                           "no mpiexec of the step can be resized now"}});
-    /* else elastic-stepd is about to report the socket; the core repeats the action */
+    /* else elastic-stepd will soon report the socket; the core repeats the action */
 }
 
 void Steps::cancel(const CancelRequest &cancel)
@@ -403,7 +404,7 @@ void Steps::cancel(const CancelRequest &cancel)
                           "withdrawn before the step received it"}});
 }
 
-/* If it does not arrive: the step reports its request again when it is queried. */
+/* If it is lost: the step reports its request again when it is queried. */
 void Steps::refuse(const RefuseSizeRequest &refusal)
 {
     Step *step = find(refusal.job, refusal.step);
@@ -411,7 +412,7 @@ void Steps::refuse(const RefuseSizeRequest &refusal)
         step->link->refuse(refusal);
 }
 
-/* The same: the step reports its slots. */
+/* If it is lost: the step reports its slots when it is queried. */
 void Steps::grant(const GrantSlots &grant)
 {
     Step *step = find(grant.job, grant.step);
@@ -419,7 +420,7 @@ void Steps::grant(const GrantSlots &grant)
         step->link->grant(grant);
 }
 
-/* elastic-stepd kills it by itself if it has not ended by then; -1: never. */
+/* elastic-stepd kills the step itself if it has not ended by then; -1: never. */
 bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms)
 {
     Step *step = find_or_adopt(job, number);

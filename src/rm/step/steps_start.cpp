@@ -45,7 +45,7 @@ void Steps::start(JobId job, uint32_t step, const Make &make)
         end(entry, StepStartFailed{job, step, error, node_fault});
 }
 
-/* `node_fault`: what is to be run is not to blame. */
+/* `node_fault`: the program is not the cause. */
 std::string Steps::create(Step &step, const Make &make, bool &node_fault)
 {
     remove_step_folder(step.folder);
@@ -109,12 +109,12 @@ std::string Steps::write_hosts(const Step &step, const std::string &hosts,
 std::string Steps::launch_stepd(Step &step)
 {
     std::string error = start_stepd(config_.stepd, step.folder);
-    if (error.empty() && !connect(step))        /* it runs, and must not be left alone */
+    if (error.empty() && !connect(step))        /* it runs, and must be supervised */
         connect_later(step);
     return error;
 }
 
-/* Until it is connected, or has ended: there may be no descriptor at present. */
+/* Until it is connected, or has ended: descriptors may be exhausted at present. */
 void Steps::connect_later(Step &step)
 {
     constexpr int64_t AGAIN_MS = 200;

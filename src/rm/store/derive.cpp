@@ -16,7 +16,7 @@ void derive(Batch &rows, const State &state, const Event &event, const Action &a
             rows.ended.push_back(
                 {job->id, job->spec.uid, job->submitted_ms, job->ended_ms, write(*job)});
     }
-    /* The launch belongs to the job that was made; of a repeated or refused submission to none. */
+    /* The launch belongs to the created job; a repeated or refused submission has none. */
     auto answer = std::get_if<Answer>(&action);
     if (answer && std::holds_alternative<Submit>(event.content)) {
         bool is_new = answer->code == AnswerCode::OK && answer->job > last_job;

@@ -18,7 +18,7 @@ DiskReserve::DiskReserve(const std::string &folder, int64_t bytes)
 {
     struct stat status = {};
     if (stat(file_.c_str(), &status) == 0 && status.st_blocks * 512 >= bytes_ && bytes_ > 0)
-        is_filled_ = true;      /* of an earlier life */
+        is_filled_ = true;      /* created by an earlier process */
     else
         fill();
 }

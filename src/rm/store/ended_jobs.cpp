@@ -37,7 +37,7 @@ int64_t number(const Database &database, const char *sql)
                                                           : -1;
 }
 
-/* Empty, or why it is not a store that this version knows. */
+/* Empty, or why it is not a store that this version can read. */
 std::string wrong_with(const Database &database, const std::string &file)
 {
     int64_t application = number(database, "PRAGMA application_id"),

@@ -11,7 +11,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int STEPS_BETWEEN_CHECKS = 1000;       /* of SQLite's machine, at the clock */
+/* instructions of SQLite's virtual machine, between checks of the time */
+constexpr int STEPS_BETWEEN_CHECKS = 1000;
 constexpr size_t STATEMENTS_MAX = 100;
 
 std::string columns_where(const std::string &condition)
@@ -154,7 +155,8 @@ History::read_page(sqlite3_stmt *statement, const RecordQuery &query, uint64_t l
 
 Result<EndedPage> History::ended(const EndedQuery &query, const Wanted &wanted)
 {
-    /* Of a job at another time only the number is read: a page of such jobs leads on, too. */
+    /* For a job at another time only the number is read: so a page of such jobs has a next page,
+     * too. */
     const std::string when = "CASE WHEN ended.ended_ms >= ?1 AND ended.submitted_ms <= ?2 THEN ";
     std::string sql = "SELECT ended.job, " + when + "ended.body END, ";
     sql += query.with_launch ? when + "(SELECT body FROM launch WHERE launch.job = "

@@ -8,12 +8,12 @@ namespace elastic::rm {
 
 namespace {
 
-/* Those of `record.number` on are read in blocks. */
+/* Records from `record.number` on are read in blocks. */
 class StoredRecords {
   public:
     explicit StoredRecords(Store &store) : store_(store) {}
 
-    /* Null: there is none of this number. */
+    /* Null: there is none with this number. */
     const Json *find(uint64_t number)
     {
         if (next_ >= block_.size() || block_[next_]["seq"] != number) {
@@ -31,8 +31,8 @@ class StoredRecords {
     size_t next_ = 0;
 };
 
-/* A specification, a configuration, or numbers of a decision that an older elasticd has stored
- * lack newer fields: those have their defaults then, or are not compared. */
+/* Data that an older elasticd has stored (a specification, a configuration, numbers of a
+ * decision) lack newer fields: these get their defaults, or are not compared. */
 bool is_same_data(Json stored, const Json &replayed)
 {
     for (const char *name : {"spec", "config", "why"}) {
@@ -57,7 +57,7 @@ bool is_same(const Record &record, const Json &row)
            row["node"] == (record.node.empty() ? Json() : Json(record.node));
 }
 
-/* A user's oldest jobs go with all their records (limits.bytes_per_user). */
+/* A user's oldest jobs are deleted with all their records (limits.bytes_per_user). */
 bool is_discarded(Store &store, JobId job)
 {
     auto launch = store.launch(job);

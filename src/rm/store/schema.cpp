@@ -1,4 +1,4 @@
-/* See schema.h: the tables, and the steps from former versions to this one. */
+/* See schema.h: the tables, and the conversions from former versions to this one. */
 
 #include "store/schema.h"
 
@@ -32,8 +32,8 @@ CREATE INDEX ended_by_end ON ended (ended_ms);
 CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,
                     clock_ms INTEGER NOT NULL);
 )";
-/* The bytes of each user's rows until they are deleted: approximately, with the overhead of the
- * file. */
+/* The bytes of each user's rows until they are deleted: approximate, including the overhead of
+ * the file. */
 constexpr const char *USED = R"(
 CREATE TABLE IF NOT EXISTS used (uid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
 CREATE TRIGGER IF NOT EXISTS launch_comes AFTER INSERT ON launch BEGIN
@@ -65,7 +65,7 @@ CREATE TRIGGER IF NOT EXISTS ended_goes AFTER DELETE ON ended BEGIN
     UPDATE used SET bytes = bytes - length(CAST(OLD.body AS BLOB)) - 200 WHERE uid = OLD.uid;
 END;
 )";
-/* Rows of version 1 have no sum, and are not checked. */
+/* Rows of version 1 have no checksum, and are not checked. */
 constexpr const char *FROM_VERSION_1 = R"(
 BEGIN;
 ALTER TABLE event ADD COLUMN sum INTEGER;
@@ -105,7 +105,7 @@ INSERT INTO used SELECT uid, sum(bytes) FROM (
 PRAGMA user_version = 5;
 COMMIT;
 )";
-/* A launch may be that of many jobs from this version on. */
+/* A launch may belong to many jobs from this version on. */
 constexpr const char *FROM_VERSION_5 = R"(
 BEGIN;
 ALTER TABLE launch ADD COLUMN last INTEGER;
@@ -124,7 +124,7 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
     bool is_new = read_pragma(database, "user_version") == 0 &&
         read_pragma(database, "application_id") == 0 &&
         read_pragma(database, "schema_version") == 0;
-    /* Of a store that is there nothing is written before it is known to be ours. */
+    /* Nothing is written to an existing file before it is known to be a store of elasticd. */
     std::string error = is_new ? execute(database, "PRAGMA auto_vacuum = INCREMENTAL") : "";
     if (error.empty())
         error = execute(
@@ -162,7 +162,7 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
                 std::to_string(STORE_VERSION) + ": " + error;
     }
     constexpr int64_t NONE = 0;
-    /* Of a former version: once.  Without it the file does not become smaller, no more. */
+    /* From a former version: done once.  Otherwise the file only does not become smaller. */
     if (read_pragma(database, "auto_vacuum") == NONE)
         execute(database, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
     return "";

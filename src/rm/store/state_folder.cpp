@@ -18,7 +18,7 @@ std::string make_state_folder(const std::string &folder)
     std::error_code code;
     auto parent = std::filesystem::path(folder).parent_path();
     std::filesystem::create_directories(parent, code);
-    /* Jobs of others run scripts that lie below; they cannot list what is there. */
+    /* Jobs of other users run scripts in subfolders; these users cannot list this folder. */
     if (mkdir(folder.c_str(), geteuid() == 0 ? 0711 : 0700) != 0 && errno != EEXIST)
         return "cannot make the state directory " + folder + ": " + strerror(errno);
     struct stat status = {};

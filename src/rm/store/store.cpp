@@ -54,11 +54,12 @@ Result<Store> Store::open(const std::string &folder)
     if (!lock)
         return Error{lock.error()};
     std::string file = folder + "/" + STORE_FILE;
-    /* For nobody else's eyes from birth on; SQLite gives the files beside it the same mode. */
+    /* Not readable for other users from its creation on; SQLite gives its additional files the
+     * same mode. */
     Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!made.is_open() || fchmod(made.get(), 0600) != 0)
         return Error{"cannot open the store " + file + ": " + strerror(errno)};
-    made.reset();               /* before SQLite locks it: a close would end the locks */
+    made.reset();               /* before SQLite locks it: a close would release the locks */
     sqlite3 *database = nullptr;
     int code = sqlite3_open_v2(
         file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -122,7 +123,7 @@ std::string Store::write_rows(const Batch &batch)
             .bind(ended.ended_ms);
         if (!row.bind(text_of(ended.body)).done())
             return problem("write");
-        /* of an array when all its tasks have ended */
+        /* for an array, when all its tasks have ended */
         Statement launch(prepare(
             "UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = "
             LAUNCH_OF("?1") " AND (last IS NULL OR last - job + 1 = "
@@ -159,8 +160,8 @@ std::string Store::write_rows(const Batch &batch)
     return "";
 }
 
-/* Within a log that is written in order: whatever is on the disk, all that was written before is
- * there as well. */
+/* Within a log that is written in order: everything written before the stored data is stored as
+ * well. */
 std::string Store::synchronise(bool at_each_commit)
 {
     if (synchronises_ == at_each_commit)

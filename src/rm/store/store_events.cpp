@@ -40,7 +40,7 @@ std::string Store::each_event(uint64_t seq, const std::function<std::string(cons
     return row.failed() ? problem("read") : "";
 }
 
-/* Without it the jobs that came later would have other numbers. */
+/* Without it, later jobs would have other numbers. */
 Result<std::optional<Submit>> Store::submission(uint64_t seq)
 {
     Statement row(prepare("SELECT launch.uid, record.data, launch.last - launch.job "

@@ -9,7 +9,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* Launches of arrays of which no ended task is stored any more, and none is still to end. */
+/* Launches of arrays without stored ended tasks and without tasks that have not ended. */
 constexpr const char *DISCARD_ARRAYS =
     "DELETE FROM launch WHERE last IS NOT NULL AND json_type(body, '$.environment') IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM ended WHERE ended.job BETWEEN launch.job AND launch.last)";
@@ -96,7 +96,7 @@ Result<std::vector<uint32_t>> Store::users_above(int64_t bytes)
     return users;
 }
 
-/* Its records first: of a job that is still among the ended ones the next call takes the rest. */
+/* Its records first: while a job is still among the ended ones, the next call deletes the rest. */
 Result<bool> Store::remove_oldest_of(uint32_t uid, int64_t rows_max)
 {
     if (std::string error = run("BEGIN IMMEDIATE"); !error.empty())

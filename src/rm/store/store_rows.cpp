@@ -16,7 +16,7 @@ Result<std::optional<LaunchRow>> Store::launch(JobId job)
 
 Result<std::vector<Store::LaunchSize>> Store::launch_sizes()
 {
-    /* As bytes: the length of a text would be counted through all of it. */
+    /* As bytes: the length of a text would have to be counted. */
     Statement row(prepare(
         "WITH RECURSIVE task (job, last, uid, bytes) AS (SELECT job, coalesce(last, job), uid, "
         "(length(CAST(body AS BLOB)) + length(CAST(script AS BLOB))) "

@@ -83,7 +83,7 @@ Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
     return std::optional<Snapshot>();
 }
 
-/* False: they are not all there as they were written. */
+/* False: they are incomplete or damaged. */
 Result<bool> Store::read_parts(uint64_t count, Snapshot &snapshot)
 {
     Statement row(prepare("SELECT number, body, sum FROM snapshot_part WHERE seq = ? AND number < "

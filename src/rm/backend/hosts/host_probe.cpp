@@ -32,7 +32,7 @@ void add_if_here(std::vector<InstalledFile> &files, const std::string &path, boo
 /* ---- refusals of ssh ------------------------------------------------------------------------- */
 
 struct Complaint {
-    const char *part;           /* of the message of ssh */
+    const char *part;           /* part of the message of ssh */
     HostHealth health;
     const char *advice;
 };
@@ -96,11 +96,11 @@ HostReport complain(const std::string &host, const CommandEnd &end, const std::s
 struct ProbeAnswer {
     bool complete = false;
     int64_t cores = 0, time_s = 0;
-    std::map<std::string, int64_t> sizes;       /* -1: it is not there, or cannot be used */
+    std::map<std::string, int64_t> sizes;       /* -1: missing, or unusable */
     std::vector<std::string> lacks;             /* libraries */
 };
 
-/* "WORD NUMBER REST"; false: not so. */
+/* "WORD NUMBER REST"; false: another form. */
 bool split(const std::string &line, const std::string &word, int64_t &number, std::string &rest)
 {
     if (!line.starts_with(word + " "))
@@ -113,8 +113,8 @@ bool split(const std::string &line, const std::string &word, int64_t &number, st
     return true;
 }
 
-/* Other lines may come before: messages of the host at login. */
-ProbeAnswer read_answer(const std::string &text)
+/* Other lines may precede it: messages of the host at login. */
+Answer read_answer(const std::string &text)
 {
     ProbeAnswer answer;
     bool begun = false;
@@ -141,8 +141,8 @@ ProbeAnswer read_answer(const std::string &text)
     return answer;
 }
 
-/* Empty, or what our processes would miss. */
-std::string unfit(const ProbeAnswer &answer, const std::vector<InstalledFile> &files)
+/* Empty, or the missing requirements of the processes. */
+std::string unfit(const Answer &answer, const std::vector<InstalledFile> &files)
 {
     for (const InstalledFile &file : files) {
         auto found = answer.sizes.find(file.path);

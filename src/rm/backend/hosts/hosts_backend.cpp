@@ -15,7 +15,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t RETRY_MS = 5000;              /* at most, after a probe that failed */
+constexpr int64_t RETRY_MS = 5000;              /* maximum, after a failed probe */
 constexpr int64_t SUSPECT_AFTER_MS = 2000;
 /* after the last probe, for any number of failed steps */
 constexpr int64_t HURRY_PAUSE_MS = 1000;
@@ -37,7 +37,7 @@ Result<std::string> read_text(const std::string &path)
     return text;
 }
 
-/* Options for probes and for mpiexec: no person is there to answer a question. */
+/* Options for probes and for mpiexec: no person can answer a question. */
 std::vector<std::string> ssh_options(const Settings &settings)
 {
     std::vector<std::string> options;
@@ -174,7 +174,7 @@ void HostsBackend::step_failed_on(const std::vector<std::string> &nodes)
     }
 }
 
-/* As soon as others have been: one that is under way counts. */
+/* After the hosts before it: a probe in progress counts. */
 void HostsBackend::poll_soon(Host &host)
 {
     loop_.cancel(host.timer);
@@ -226,8 +226,8 @@ void HostsBackend::poll(Host &host)
     CommandSpec spec;
     spec.words = shell_on(host.name);
     spec.input = script_;
-    /* So that ssh itself can report that it could not connect (ConnectTimeout): a slow host has
-     * not failed. */
+    /* So that ssh itself can report a failed connection (ConnectTimeout): a slow host has not
+     * failed. */
     spec.limit_ms = 2 * settings_.check_timeout_ms;
     host.queried_ms = unix_ms();
     polls_++;
@@ -259,7 +259,8 @@ void HostsBackend::polled(Host &host, const CommandEnd &end)
     else
         ill(host, seen);
     host.hurry = false;
-    loop_.cancel(host.timer);   /* a step may have failed during the probe: that counts for it */
+    /* a step may have failed during the probe: then the result counts for it */
+    loop_.cancel(host.timer);
     host.timer = loop_.after(pause_ms(host), [this, same = &host] {
         same->timer = 0;
         poll_soon(*same);
@@ -315,7 +316,7 @@ void HostsBackend::suspect(const Host &host, const std::string &reason)
         notify_(NodeSuspect{host.name, reason});
 }
 
-/* Nothing of ours depends on the clocks of hosts; their users' programs may. */
+/* elasticd does not depend on the clocks of hosts, but programs of users may. */
 void HostsBackend::check_clock(Host &host, int64_t offset_s)
 {
     bool wrong = std::abs(offset_s) > CLOCK_TOLERANCE_S;

@@ -49,7 +49,7 @@ void FixedBackend::report_nodes()
         timer_ = loop_.after(AGAIN_MS, [this] { report_nodes(); });
 }
 
-/* Whether nothing is left to report of it. */
+/* Returns whether all of it has been reported. */
 bool FixedBackend::report(const std::string &name, int cores)
 {
     const Node *node = known_->node(name);
@@ -83,8 +83,8 @@ std::unique_ptr<Backend> make_local_backend(const Settings &settings, Loop &loop
         loop, std::move(nodes), "fork", std::vector<std::string>{});
 }
 
-/* The variables by which launchers find the allocation, for jobs that are submitted with another
- * environment than that of the allocation. */
+/* The variables by which launchers find the allocation, for jobs that are submitted from another
+ * environment. */
 std::unique_ptr<Backend> make_nested_backend(const Settings &settings, Loop &loop)
 {
     std::map<std::string, int> nodes;

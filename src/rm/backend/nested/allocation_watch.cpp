@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t QUERY_MS = 15000;
 
-/* States of a job that has its nodes, or had them a moment ago and will again. */
+/* States of a job that has its nodes, or will soon have them again. */
 constexpr const char *LIVING[] = {"RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING",
                                   "PENDING", "STOPPED",   "SIGNALING",   "STAGE_OUT"};
 

@@ -44,7 +44,7 @@ std::string one_of(const Variables &variable, std::initializer_list<const char *
 
 Result<ListedNodes> nodes_of_slurm(const Variables &variable)
 {
-    /* The cores of the job, not its number of processes: elasticd manages those. */
+    /* The cores of the job, not its number of processes, which elasticd manages. */
     return parse_slurm_nodes(one_of(variable, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}),
                              one_of(variable, {"SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"}));
 }
@@ -75,7 +75,7 @@ const char *launcher_of(BatchSystem system)
     return "ssh";
 }
 
-/* A short name for a path, the same each time (FNV-1a). */
+/* A short name for a path, always the same (FNV-1a). */
 std::string name_of_file(const std::string &path)
 {
     uint64_t hash = 14695981039346656037u;
@@ -108,7 +108,7 @@ Result<NestedNodes> nested_nodes(const std::string &file, const Variables &varia
     if (!nodes)
         return Error{"the nodes of " + nested.source + ": " + nodes.error()};
     nested.nodes = std::move(nodes.value());
-    /* Batch systems name a node once for each slot. */
+    /* Batch systems list a node once for each slot. */
     for (ListedNode &node : nested.nodes)
         node.cores = std::max(node.cores, 1);
     return nested;
@@ -127,13 +127,13 @@ void set_nested(Settings &settings, const NestedNodes &nodes)
     settings.tcp.clear();
     settings.hosts_file.clear();
     settings.hosts.clear();
-    settings.partitions.clear();        /* of other nodes */
+    settings.partitions.clear();        /* they are for other nodes */
     settings.reservations.clear();
-    settings.prolog.clear();            /* for the nodes' owner */
+    settings.prolog.clear();            /* they are for the nodes' owner */
     settings.epilog.clear();
     for (const ListedNode &node : nodes.nodes)
         settings.hosts.push_back(node.name + ":" + std::to_string(node.cores));
-    /* Where ssh starts the processes it can also probe the nodes. */
+    /* If ssh starts the processes, it can also probe the nodes. */
     settings.backend = nodes.launcher == "ssh" ? "hosts" : "nested";
     settings.nested_launcher = nodes.launcher;
 }

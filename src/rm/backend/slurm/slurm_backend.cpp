@@ -19,7 +19,8 @@ constexpr const char *CLUSTER_FILE = "slurm_id";
 constexpr int64_t RETRY_FIRST_MS = 500, RETRY_MAX_MS = 10000;
 constexpr int64_t RELEASE_LOOK_MS = 200;
 
-/* Distinguishes our Slurm jobs from those of another elasticd; made once, stored with the store. */
+/* Distinguishes Slurm jobs of this elasticd from those of another one; created once, stored with
+ * the store. */
 Result<std::string> read_cluster_id(const std::string &folder)
 {
     auto content = read_file(folder, CLUSTER_FILE);
@@ -85,8 +86,8 @@ void SlurmBackend::query_configuration()
     });
 }
 
-/* Merging needs Slurm's leave; and without accounting Slurm takes no nodes back from a job that has
- * been merged. */
+/* Merging must be permitted by Slurm; and without accounting Slurm cannot release nodes of a
+ * merged job. */
 void SlurmBackend::read_configuration(const std::map<std::string, std::string> &values)
 {
     auto value = [&](const char *name) {
@@ -117,7 +118,7 @@ void SlurmBackend::use(Resize resize, const std::string &why)
     log_line(LogLevel::INFO, "Slurm jobs are resized: " + about());
 }
 
-/* Without a name it is Slurm's default. */
+/* Without a name: Slurm's default. */
 void SlurmBackend::query_partition()
 {
     if (!options_.partition.empty())
@@ -207,7 +208,7 @@ void SlurmBackend::poll_soon(int64_t delay_ms)
         return;
     }
     if (options_.partition.empty() || resize_ == Resize::UNKNOWN)
-        return;                         /* comes when the configuration is known */
+        return;                         /* called again when the configuration is known */
     delay_ms = std::max(delay_ms, problem_.empty() ? 0 : retry_ms_);
     int64_t at_ms = monotonic_ms() + delay_ms;
     if (poll_timer_ && next_poll_ms_ <= at_ms)
@@ -238,9 +239,9 @@ void SlurmBackend::polled(const SlurmAnswer &answer, const SlurmReport &poll)
         return poll_soon(retry_ms_);
     }
     answers();
-    /* Nodes that our job released may belong to others already: first they are not ours, then
-     * they are theirs, and only then do others wait for nothing more.  In any other order they
-     * would count as free. */
+    /* Nodes that an own job released may belong to others already.  The order matters: first the
+     * nodes are released here, then assigned to others, and only then does the demand of others
+     * end.  In any other order they would count as free. */
     answer_releases(poll);
     for (EventContent &event : node_events(*state_, poll.nodes, poll.jobs, cluster_))
         notify_(std::move(event));

@@ -60,7 +60,7 @@ void SlurmClient::run(Words words, int64_t wait_ms, Done done)
         });
 }
 
-/* We are called by it. */
+/* The command may be the caller. */
 void SlurmClient::discard(uint64_t number)
 {
     auto found = commands_.find(number);

@@ -78,7 +78,7 @@ Words allocate_command(const SlurmAllocation &a, const SlurmOptions &options)
     words.push_back("--nodelist=" + join_names(a.nodes));
     if (a.expands)
         words.push_back("--dependency=expand:" + std::to_string(a.expands));
-    /* The job ends by elasticd's own limit: Slurm's comes later. */
+    /* The job ends by elasticd's own limit: Slurm's limit is later. */
     if (a.limit_ms > 0)
         words.push_back("--time=" + std::to_string(a.limit_ms / MINUTE_MS + 2));
     if (a.for_user) {
@@ -156,8 +156,8 @@ SlurmAnswer answer_of(const CommandEnd &end)
     return answer;
 }
 
-/* Of a partition's limits, too, Slurm reports only that something is not available: what it shows
- * of a job that waits names it. */
+/* For the limits of a partition, too, Slurm reports only that something is not available; the
+ * reason of the waiting job names the limit. */
 bool may_be_had_by_waiting(const SlurmAnswer &answer)
 {
     constexpr const char *UNCLEAR[] = {"insufficient priority", "fragmentation",

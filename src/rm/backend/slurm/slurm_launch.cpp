@@ -43,7 +43,7 @@ std::optional<std::string> node_of_srun(const std::vector<std::string> &words)
     return std::nullopt;
 }
 
-/* All that Slurm's commands read, but where its configuration is. */
+/* All variables that Slurm's commands read, except the path of its configuration. */
 std::vector<std::string> misleading_variables(char **environment)
 {
     std::vector<std::string> names;
@@ -59,7 +59,7 @@ std::vector<std::string> misleading_variables(char **environment)
     return names;
 }
 
-/* Other steps of the job may run there too; MPI and binding are our own business; a failing step
+/* Other steps of the job may run there too; MPI and binding are done by mpiexec; a failing step
  * reports that itself. */
 std::vector<std::string> srun_options(uint64_t slurm_job)
 {

@@ -1,9 +1,8 @@
 /*
  * elastic-srun: srun for mpiexec under elasticd's Slurm back end (slurm_launch.h).  mpiexec starts
- * it as its launcher's program; it becomes srun with the number of the Slurm job that has the
- * node.
+ * it as its launcher's program; it becomes srun with the number of the Slurm job that has the node.
  *
- * After a restart of elasticd the file may appear a little later than mpiexec needs it:
+ * After a restart of elasticd the file may be written a little later than mpiexec needs it:
  * elastic-srun waits for it.
  */
 

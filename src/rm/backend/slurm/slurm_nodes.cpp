@@ -30,7 +30,7 @@ std::string why_used(const SlurmJob *user, const std::string &cluster)
     return (ours ? "is being released by " : "in use by ") + name_of(*user);
 }
 
-/* Why no new processes may be allocated on it; empty: they may. */
+/* Why no new processes may be allocated on it; empty: they may be. */
 std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
                        const std::string &cluster)
 {

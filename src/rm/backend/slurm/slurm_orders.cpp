@@ -12,7 +12,8 @@ namespace elastic::rm {
 
 namespace {
 
-/* Slurm revokes what a job may do on a node that it gives up, by the second. */
+/* Slurm revokes the credentials of a job on a node that it releases, with a resolution of one
+ * second. */
 constexpr int64_t SAME_NODE_PAUSE_MS = 2100;
 constexpr int64_t SHRINK_PAUSE_MS = 10000;      /* after a refusal */
 
@@ -37,7 +38,7 @@ void SlurmBackend::reconcile_all(const SlurmReport &poll)
         reconcile(id, jobs);
 }
 
-/* A poll that is older than the last order proves nothing. */
+/* A poll that is older than the last order is not valid. */
 void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs)
 {
     const Job *job = state_->job(id);
@@ -85,8 +86,8 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
         sets_.erase(id);
 }
 
-/* Why an allocation waits is seen only while it does.  One that can never be is given up at once:
- * the end of its salloc is the answer. */
+/* The reason of a wait is visible only while the allocation waits.  An impossible allocation is
+ * cancelled at once: the end of its salloc is the answer. */
 void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs)
 {
     for (const SlurmJob *each : jobs) {
@@ -99,7 +100,7 @@ void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const Slur
     }
 }
 
-/* Before mpiexec gets nodes, its launcher can find them. */
+/* The launcher can find nodes before mpiexec gets them. */
 void SlurmBackend::remember(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs)
 {
     set.running.clear();
@@ -131,7 +132,7 @@ std::string SlurmBackend::write_node_map(const Set &set, const std::string &fold
     return write_file(folder, SLURM_JOBS_FILE, format_slurm_jobs(set.nodes), 0644);
 }
 
-/* A node comes back to the same Slurm job only when the second in which it left is over. */
+/* A node returns to the same Slurm job only after the second in which it left. */
 bool SlurmBackend::must_wait(const Set &set, const std::vector<SlurmOrder> &orders)
 {
     int64_t wait_ms = 0, now_ms = monotonic_ms();
@@ -177,7 +178,7 @@ void SlurmBackend::next_order(JobId id)
         return stop_orders(set);
     if (!needs_user(state_->job(id), set.orders.front()))
         return run_order(id);
-    set.lookup_pending = true;  /* a directory service may take its time */
+    set.lookup_pending = true;  /* a directory service may be slow */
     uint32_t uid = state_->job(id)->spec.uid;
     users_.find(uid, UserDirectory::KNOWN_MS, [this, id, uid](const User &user) {
         auto found = sets_.find(id);
@@ -229,7 +230,7 @@ Words SlurmBackend::words_of(JobId id, const Set &set, const SlurmOrder &order) 
     allocation.for_user = needs_user(job, order);
     allocation.uid = job ? job->spec.uid : 0;
     const User *user = allocation.for_user ? users_.known(allocation.uid) : nullptr;
-    allocation.gid = user ? user->gid : allocation.uid;         /* it was found just now */
+    allocation.gid = user ? user->gid : allocation.uid;         /* it was found just before */
     return allocate_command(allocation, options_);
 }
 
@@ -237,7 +238,7 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
 {
     Set &set = sets_[id];
     const SlurmOrder order = set.orders.front();
-    /* the next poll shows whether it was done */
+    /* the next poll shows whether it was performed */
     if (answer.kind == SlurmAnswer::Kind::NONE) {
         no_answer(answer.problem);
         return stop_orders(set);
@@ -261,7 +262,7 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
             use(Resize::SET, "Slurm refused to release nodes: " + answer.problem);
         return stop_orders(set);
     }
-    /* Refused of a CANCEL: it has ended already. */
+    /* A refused CANCEL: the job has ended already. */
     set.waited = false;
     set.orders.pop_front();
     next_order(id);
@@ -324,7 +325,7 @@ void SlurmBackend::explain(JobId id, const NodeNames &taken)
         });
 }
 
-/* Empty: nothing that concerns the job. */
+/* Empty: no event that concerns the job. */
 std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmReport &poll,
                                          const NodeNames &taken) const
 {

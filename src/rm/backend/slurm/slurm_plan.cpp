@@ -19,7 +19,7 @@ bool runs(const SlurmJob &job)
     return job.state == SlurmJobState::RUNNING;
 }
 
-/* The one that others are merged into: the oldest that is no expansion itself. */
+/* The Slurm job into which others are merged: the oldest that is not an expansion itself. */
 const SlurmJob *trunk(const std::vector<const SlurmJob *> &jobs)
 {
     const SlurmJob *oldest = nullptr;
@@ -29,7 +29,7 @@ const SlurmJob *trunk(const std::vector<const SlurmJob *> &jobs)
     return oldest;
 }
 
-/* Slurm jobs without a use.  A pending one belongs to a command that no code waits for. */
+/* Unused Slurm jobs.  A pending one belongs to a command that no code waits for. */
 void give_back(const SlurmNodeSet &wanted, const std::vector<const SlurmJob *> &jobs,
                std::vector<SlurmOrder> &orders)
 {
@@ -70,7 +70,7 @@ SlurmTarget target_of(const Job &job)
     for (const Departure &departure : job.departures)
         if (!departure.releasing)
             add_nodes(target.keep, departure.blocks);
-    add_nodes(target.keep, slots_of(job));        /* also where none of its processes is any more */
+    add_nodes(target.keep, slots_of(job));        /* also nodes without processes of it now */
     if (job.acquiring) {
         target.acquires = true;
         add_nodes(target.acquire, job.blocks);

@@ -66,7 +66,7 @@ std::vector<std::string_view> marked_lines(std::string_view text, const std::str
     return lines;
 }
 
-/* The first `count` - 1 bars cut; the last field takes all the rest. */
+/* The fields before the first `count` - 1 bars; the last field contains the rest. */
 std::optional<Fields> cut(std::string_view line, size_t count)
 {
     Fields fields;
@@ -92,10 +92,10 @@ struct StateWord {
     SlurmNodeState state;
     bool draining = false, failed = false;
 };
-/* Words that are not here: GONE. */
+/* All other words: GONE. */
 constexpr StateWord NODE_STATES[] = {
     {"idle", SlurmNodeState::IDLE},
-    /* for a job that waits; Slurm itself keeps it for that */
+    /* for a waiting job; Slurm itself reserves it */
     {"planned", SlurmNodeState::IDLE},
     {"allocated", SlurmNodeState::USED},
     {"mixed", SlurmNodeState::USED},
@@ -124,8 +124,8 @@ void set_state(SlurmNode &node, std::string_view word)
             node.failed = known.failed;
         }
     }
-    /* Not answering, powered down or about to be, booting: not for new jobs, and nobody's end
-     * yet. */
+    /* Not answering, powered down or powering down, booting: not usable for new jobs, but no end
+     * of its jobs yet. */
     if (node.state == SlurmNodeState::IDLE &&
         marks.find_first_of("*~#!%$@^") != std::string_view::npos) {
         node.state = SlurmNodeState::GONE;
@@ -247,8 +247,8 @@ Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::strin
     return jobs;
 }
 
-/* While a job is COMPLETING, only the reason shows what ended it.  Its allocation has no script
- * that could end by itself. */
+/* While a job is COMPLETING, only the reason shows the cause of its end.  Its allocation has no
+ * script that could end by itself. */
 std::string how_it_ended(const SlurmJob &job)
 {
     std::string name = "Slurm job " + std::to_string(job.id);
@@ -274,13 +274,13 @@ struct PendingReason {
     PendingKind kind;
     const char *text;
 };
-/* Of Slurm 22.05 to 24.11; what is not here waits. */
+/* Reasons of Slurm 22.05 to 24.11; all others count as WAITS. */
 constexpr PendingReason PENDING_REASONS[] = {
     {"PartitionTimeLimit", PendingKind::NEVER,
      "its time limit is above that of the partition: request less time"},
     {"PartitionNodeLimit", PendingKind::NEVER_SO_LARGE,
      "it requests more nodes, or fewer, than the partition allows"},
-    /* Slurm's first word for many reasons: a better one follows when it schedules. */
+    /* Slurm's first word for many reasons: a more precise one follows when it schedules. */
     {"PartitionConfig", PendingKind::WAITS, "the partition does not allow it now"},
     {"AssociationTimeLimit", PendingKind::NEVER,
      "its time limit is above that of the user's association"},

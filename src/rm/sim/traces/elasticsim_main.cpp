@@ -26,7 +26,7 @@ constexpr size_t PLOT_INTERVALS = 300;
 
 void interrupt(int) { interrupted = 1; }
 
-/* The jobs that are replayed: of a trace or of an elasticd. */
+/* The replayed jobs: of a trace or of an elasticd. */
 struct Source {
     Trace trace;
     std::vector<Job> ended;
@@ -83,7 +83,7 @@ void report_problems(const std::string &path, const Trace &trace)
                   << " line(s) left out (--strict refuses such a trace)\n";
 }
 
-/* Each draw of one policy, reported as it ends. */
+/* Runs each draw of one policy, and reports each at its end. */
 std::vector<Draw>
 draw_all(const ElasticsimOptions &options, const Source &source, std::ostream *csv)
 {
@@ -152,7 +152,7 @@ void report_omitted(int64_t jobs, const char *why)
         std::cerr << "elasticsim: " << jobs << " job(s) left out: " << why << "\n";
 }
 
-/* `runs`: the options as they are for each policy. */
+/* `runs`: the options for each policy. */
 int simulate(const std::vector<ElasticsimOptions> &runs)
 {
     const ElasticsimOptions &options = runs.front();

@@ -97,7 +97,7 @@ std::string complete(ElasticsimOptions &options)
     config.jobs_max = std::numeric_limits<int>::max();
     config.finished_max = 0;
     config.check_capacity = false;
-    config.poll_interval_ms = int64_t{1} << 40; /* nothing is missed here */
+    config.poll_interval_ms = int64_t{1} << 40; /* no event is missed here */
     AdaptationCost &cost = options.replay.cost;
     if (options.adapt_cost_s >= 0)
         cost.standstill_ms = std::llround(options.adapt_cost_s * 1000);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t NODES_MAX = 10000000, CORES_MAX = 100000;
 
-/* 0: it is no such number. */
+/* 0: not such a number. */
 int64_t number(std::string_view text, int64_t most)
 {
     int64_t value = 0;

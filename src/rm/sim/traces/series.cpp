@@ -9,8 +9,8 @@ namespace elastic::rm {
 
 namespace {
 
-/* Sums values over intervals of time.  A value of a whole interval is recorded at its begin and
- * end, so that a long interval costs no more than a short one. */
+/* Sums values over intervals of time.  A value of a whole interval is recorded only at its begin
+ * and end, so that a long interval costs no more than a short one. */
 class Intervals {
   public:
     Intervals(int64_t from_ms, double interval_ms, size_t count)
@@ -77,7 +77,7 @@ Series series_of(const Workload &workload, const Outcome &outcome, int64_t cores
         int64_t start_ms = outcome.jobs[i].start_ms;
         waiting.add(workload.jobs[i].submit_ms, start_ms == NEVER ? end_ms : start_ms, 1);
     }
-    /* Each size of a job holds until the next one, the last until its end. */
+    /* Each size of a job is valid until the next one, the last until its end. */
     std::vector<const SizeChange *> last(workload.jobs.size());
     auto held = [&](const SizeChange &size, int64_t until_ms) {
         const WorkloadJob &job = workload.jobs[size.job];
@@ -99,7 +99,7 @@ Series series_of(const Workload &workload, const Outcome &outcome, int64_t cores
     std::vector<double> running = malleable.means();
     for (size_t i = 0; i < intervals; i++) {
         series.utilisation[i] /= static_cast<double>(cores);
-        /* Less than a thousandth of the interval is what sums are wrong by. */
+        /* Rounding errors of sums are less than a thousandth of the interval. */
         series.sizes[i] = running[i] < 1e-3 ? std::numeric_limits<double>::quiet_NaN()
                                             : series.sizes[i] / running[i];
     }

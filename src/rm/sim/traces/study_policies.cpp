@@ -50,7 +50,7 @@ class PreferredSizes : public StudySizes {
 
 /* ---- who gets and who gives ------------------------------------------------------------------ */
 
-/* The farther the core is above the size, the less it is worth; 1 is the size's own last core. */
+/* The value of a core decreases with its distance above the size; 1 is the size's own last core. */
 double worth_above(int size, int core)
 {
     int above = core - size;

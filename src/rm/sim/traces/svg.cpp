@@ -26,7 +26,7 @@ std::string attribute(const char *name, const std::string &value)
     return text;
 }
 
-/* As it is shown; what no XML may hold is left out. */
+/* As displayed; characters that XML does not permit are omitted. */
 std::string escaped(const std::string &plain)
 {
     std::string text;

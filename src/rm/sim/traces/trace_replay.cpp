@@ -15,13 +15,13 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t PROGRESS_EVERY = 1000; /* ends of jobs */
+constexpr int64_t PROGRESS_EVERY = 1000; /* number of ended jobs */
 constexpr double ROUND_WORK_MS = 100;    /* work between two probes of a program */
-/* of one size; then each interval is twice as long as the one before */
+/* of one size; then each interval is twice as long as the previous one */
 constexpr int64_t SAMPLES_EVEN = 4;
 constexpr int SAMPLES_DOUBLINGS_MAX = 20;
 
-/* In the order at one moment: an end frees cores for a submission. */
+/* In the order of events at one time: an end frees cores for a submission. */
 enum class Kind { END, JOINED, COMMIT, SAMPLE, SUBMIT, TIMER };
 
 struct Happening {
@@ -29,8 +29,8 @@ struct Happening {
     Kind kind;
     uint64_t order; /* first come, first served */
     size_t job;     /* index in the workload; TIMER: none */
-    uint64_t of; /* what it belongs to: a change of speed, a request, a timer; it is dropped if that
-                    is over */
+    /* the related change of speed, request or timer; the event is dropped if that has ended */
+    uint64_t of;
 
     bool operator>(const Happening &other) const
     {
@@ -38,7 +38,7 @@ struct Happening {
     }
 };
 
-/* A job that runs. */
+/* A running job. */
 struct Running {
     JobId id = 0;
     uint32_t step = 0;
@@ -46,11 +46,11 @@ struct Running {
     double left = 0;  /* work at `since_ms` */
     double speed = 0; /* work per millisecond; 0: it stands still */
     int64_t since_ms = 0;
-    uint64_t changes = 0; /* of its speed; the end that was foreseen before one does not come */
-    uint64_t request = 0; /* of the adaptation under way; 0: none */
+    /* number of changes of its speed; ends planned before a change are dropped */
+    uint64_t changes = 0;
+    uint64_t request = 0; /* of the adaptation in progress; 0: none */
     ResizeStep resize;
-    /* Of the present epoch; `of`: the samples that were foreseen before a change of size do not
-     * come. */
+    /* Of the present epoch; `of`: samples that were planned before a change of size are dropped. */
     struct Epoch {
         uint64_t number = 0, of = 0;
         int64_t began_ms = 0, sampled_ms = 0, samples = 0;
@@ -80,9 +80,9 @@ class Replay {
         happenings_.push({now_ms_ + ms, kind, order_++, job, of});
     }
 
-    /* Work done and cores used up to now. */
+    /* Adds the work done and the cores used up to now. */
     void stabilize(size_t index);
-    /* From now on it runs at this size; `still`: it does not, while it adapts. */
+    /* From now on it runs at this size; `still`: it does not run, while it adapts. */
     void go_on(size_t index, int size, bool still);
     void note_size(size_t index, int size)
     {
@@ -107,7 +107,7 @@ class Replay {
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &) {}
     void perform(const ReleaseNodes &) {}
-    void perform(const RefuseSizeRequest &) {} /* there are no size requests here */
+    void perform(const RefuseSizeRequest &) {} /* size requests do not occur here */
     void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
     void perform(const SuspendStep &) {}
@@ -120,7 +120,7 @@ class Replay {
     const ReplayOptions &options_;
     Core core_;
     std::vector<Running> running_;
-    std::vector<size_t> index_ = {0}; /* of the workload's job, by the core's number */
+    std::vector<size_t> index_ = {0}; /* index of the workload's job, by the core's number */
     std::priority_queue<Happening, std::vector<Happening>, std::greater<>> happenings_;
     int64_t now_ms_ = 0;
     uint64_t order_ = 0, timer_ = 0, last_change_ = 0;
@@ -182,7 +182,7 @@ void Replay::perform(const StartStep &action)
 {
     size_t index = index_of(action.job);
     Running &job = running_[index];
-    if (job.step == action.step) /* it was sent again */
+    if (job.step == action.step) /* it was repeated */
         return;
     job = {action.job, action.step, action.size, workload_.jobs[index].work, 0, now_ms_, 0,
            0,          {},          {}};
@@ -210,7 +210,7 @@ void Replay::perform(const ResizeStep &action)
           action.request);
 }
 
-/* Only before all have agreed. */
+/* Only before all processes have agreed. */
 void Replay::perform(const CancelRequest &action)
 {
     Running &job = running_[index_of(action.job)];
@@ -302,7 +302,7 @@ void Replay::sample(size_t index)
 {
     const Running &job = running_[index];
     Running::Epoch &epoch = running_[index].epoch;
-    /* It stands still, or has stood still since: of no use. */
+    /* Unusable if it stands still, or has stood still since the last sample. */
     bool measured = job.speed > 0 && job.since_ms <= epoch.sampled_ms;
     double ms = static_cast<double>(now_ms_ - epoch.sampled_ms);
     epoch.sampled_ms = now_ms_;
@@ -343,7 +343,7 @@ void Replay::happen(const Happening &happening)
             if (happening.of != running_[index].request)
                 return;
             stabilize(index);
-            if (running_[index].left <= 0) /* it ends at this moment */
+            if (running_[index].left <= 0) /* it ends now */
                 return;
             notify(StepReady{running_[index].id, running_[index].step, running_[index].request});
             after(options_.cost.standstill_of(running_[index].size, running_[index].resize.size),

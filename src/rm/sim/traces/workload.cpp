@@ -26,14 +26,14 @@ int64_t capacity_on(const Machine &machine, const JobSpec &spec)
     return capacity;
 }
 
-/* Within all of the machine. */
+/* Within the whole machine. */
 void make_elastic(WorkloadJob &job, double drawn, const WorkloadOptions &options)
 {
     JobSpec &spec = job.spec;
     int size = job.size;
     spec.elasticity = drawn < options.malleable ? Elasticity::MALLEABLE : Elasticity::MOLDABLE;
     spec.preferred = options.prefer_trace_size ? size : 0;
-    /* Whole nodes keep being whole. */
+    /* Whole nodes stay whole. */
     const Machine &machine = options.machine;
     bool fills_nodes = spec.whole_nodes && machine.has_equal_nodes();
     int64_t unit = fills_nodes ? machine.largest_node() / spec.cores_per_process : 1;
@@ -50,7 +50,7 @@ void make_elastic(WorkloadJob &job, double drawn, const WorkloadOptions &options
     }
 }
 
-/* NEVER: the law has no such part. */
+/* NEVER: the model has no such part. */
 int64_t serial_ppm(const Speedup &speedup)
 {
     if (std::holds_alternative<LinearSpeedup>(speedup))
@@ -70,7 +70,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
     std::mt19937_64 models(options.seed + 1);
     for (const TraceJob &from : trace.jobs) {
         double drawn =
-            lot(random); /* for each line, so that classes do not shift with what is left out */
+            lot(random); /* for each line, so that the selection does not depend on omitted lines */
         if (from.never_ran) {
             workload.never_ran++;
             continue;
@@ -100,7 +100,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
         if (options.hints)
             job.spec.serial_ppm = serial_ppm(job.speedup);
         if (from.requested_s > 0) {
-            /* The user of an elastic job requests the time that it takes at its smallest size. */
+            /* The user of an elastic job requests the time that it needs at its smallest size. */
             double slower =
                 speed(job.speedup, job.size) / speed(job.speedup, job.spec.minimum);
             int64_t limit = from.requested_s * 1000;
@@ -116,7 +116,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
 
 namespace {
 
-/* Of one that has run: processes times time of its last step, and how long that was. */
+/* Of an ended job: processes times time of its last step, and the duration of that. */
 struct Run {
     double process_ms = 0;
     int64_t run_ms = 0;
@@ -140,7 +140,7 @@ double speed_between(const Speedup &speedup, double size)
     return (1 - part) * speed(speedup, low) + part * speed(speedup, low + 1);
 }
 
-/* The allowed one that is nearest to it. */
+/* The nearest allowed size. */
 int nearest_size(const JobSpec &spec, double size)
 {
     int whole = std::max(static_cast<int>(std::lround(size)), 1);
@@ -150,14 +150,14 @@ int nearest_size(const JobSpec &spec, double size)
     return size - low <= high - size ? low : high;
 }
 
-/* Parts of a specification about other jobs, times and people do not apply. */
+/* Parts of a specification about other jobs, times and people are dropped. */
 JobSpec spec_of(const Job &from)
 {
     JobSpec spec = from.spec;
     set_program_sizes(spec, "");
     spec.name = std::to_string(from.id);
     spec.dependencies.clear();
-    spec.array.clear();         /* its other tasks are jobs, too */
+    spec.array.clear();         /* its other tasks are separate jobs */
     spec.held = false;
     spec.begin_ms = 0;
     return spec;
