@@ -1,5 +1,5 @@
-/* Programs that are run beside the loop: their ends, limits, outputs, and that nothing of them is
- * left. */
+/* Programs that run beside the loop: their ends, limits and outputs, and that no process of them
+ * is left. */
 
 #include "base/command.h"
 
@@ -31,7 +31,7 @@ class CommandTest : public testing::Test {
         return now;
     }
 
-    /* Turns the loop until `condition`, or for too long. */
+    /* Turns the loop until `condition`, or until a time limit. */
     bool turn_until(const std::function<bool()> &condition)
     {
         bool late = false;
@@ -144,7 +144,7 @@ TEST_F(CommandTest, KillsWhatIgnoresSigterm)
     EXPECT_EQ(end.exit_code, 128 + SIGKILL);
 }
 
-/* The leader obeys, its child does not: the whole group goes. */
+/* The leader ends at SIGTERM, its child does not: the whole group is killed. */
 TEST_F(CommandTest, KillsTheGroupOfWhatTookTooLong)
 {
     CommandSpec spec = shell("sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & wait");

@@ -1,4 +1,4 @@
-/* Size rules: what they allow, and what is refused as one. */
+/* Size rules: the sizes that they allow, and texts that are refused as rules. */
 
 #include <gtest/gtest.h>
 

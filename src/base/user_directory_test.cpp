@@ -1,4 +1,4 @@
-/* A directory service that is slow: the loop goes on, and each user is queried once. */
+/* A slow directory service: the loop continues, and each user is queried once. */
 
 #include "base/user_directory.h"
 
@@ -7,7 +7,7 @@
 namespace elastic::rm {
 namespace {
 
-/* A lookup that answers when it may. */
+/* A lookup that answers when the test permits. */
 class SlowService {
   public:
     User lookup(uint32_t uid)
@@ -45,7 +45,7 @@ class SlowService {
 };
 
 struct UserDirectoryTest : testing::Test {
-    /* The names of those that were found, up to so many. */
+    /* Runs until this number of users has been found; stores their names. */
     void run_until_found(size_t count)
     {
         loop.run([&] {

@@ -10,7 +10,7 @@
 namespace elastic::rm {
 namespace {
 
-/* Jobs of all kinds, those of one user at his limit. */
+/* Jobs of all kinds, including those of a user at a limit. */
 class JobOrderTest : public testing::Test {
   protected:
     JobOrderTest() : driver_(limited())
@@ -55,7 +55,7 @@ class JobOrderTest : public testing::Test {
         });
         return ids;
     }
-    /* Everything sorted at once. */
+    /* Sorts all jobs at once. */
     std::vector<JobId> sorted() const
     {
         std::vector<std::tuple<int, int64_t, JobId>> keys;

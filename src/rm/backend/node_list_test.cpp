@@ -1,4 +1,4 @@
-/* Lists of nodes as people and batch systems write them. */
+/* Lists of nodes in the forms of people and batch systems. */
 
 #include "backend/node_list.h"
 

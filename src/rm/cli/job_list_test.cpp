@@ -1,4 +1,4 @@
-/* Tests of job_list.h: states of jobs as users write them. */
+/* Tests of job_list.h: states of jobs as entered by users. */
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/* Lists in the forms that squeue and sacct print. */
+/* Lists in the formats of squeue and sacct. */
 
 #include "cli/list_format.h"
 

@@ -1,4 +1,4 @@
-/* Unit tests of the names of nodes that are arguments of the command. */
+/* Unit tests of the names of nodes in arguments of the command. */
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/* Lists of nodes in the forms that sinfo prints. */
+/* Lists of nodes in the formats of sinfo. */
 
 #include "cli/node_view.h"
 

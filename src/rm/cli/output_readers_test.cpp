@@ -13,7 +13,7 @@ namespace elastic {
 
 namespace {
 
-constexpr auto LIMIT = std::chrono::seconds(30);        /* for anything that is waited for */
+constexpr auto LIMIT = std::chrono::seconds(30);        /* for every wait */
 
 class OutputReadersTest : public testing::Test {
   protected:
@@ -53,7 +53,7 @@ class OutputReadersTest : public testing::Test {
         ASSERT_EQ(send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL), ssize_t(text.size()));
         turn();
     }
-    /* All that is ready now. */
+    /* Does all work that is ready now. */
     void turn()
     {
         for (int i = 0; i < 4; i++) {
@@ -63,7 +63,8 @@ class OutputReadersTest : public testing::Test {
             readers_->pump(waits);
         }
     }
-    /* The text that the reader has received when all is served; `closed` when we have closed it. */
+    /* The text that the reader has received when all is served; `closed`: the connection was
+     * closed. */
     std::string read_all(const Descriptor &socket, bool *closed = nullptr)
     {
         std::string text, block(65536, '\0');
@@ -174,7 +175,7 @@ TEST_F(OutputReadersTest, two_readers_get_the_last_lines_and_what_follows)
     EXPECT_EQ(error[0] + error[1], "wrong\nwrong\n");
 }
 
-/* It holds nobody up, costs nothing, and learns how much it has missed. */
+/* It blocks no other reader, costs nothing, and is notified of the number of missed bytes. */
 TEST_F(OutputReadersTest, a_reader_that_has_stopped_misses_something)
 {
     Descriptor slow = query(R"({"version":1})");
@@ -270,7 +271,7 @@ TEST_F(OutputReadersTest, strange_requests_are_cut_off)
     bool closed = false;
     read_all(endless, &closed);
     EXPECT_TRUE(closed);
-    /* Numbers out of range are brought into it. */
+    /* Numbers out of range are limited to it. */
     Descriptor many = query(R"({"version":1,"lines":9000000000000000000})");
     std::string text = read_all(many);
     EXPECT_EQ(answer_in(text)["from"]["output"], 0);

@@ -1,4 +1,4 @@
-/* The requests that commands make from their options. */
+/* The requests of commands, made from their options. */
 
 #include "cli/step_commands.h"
 

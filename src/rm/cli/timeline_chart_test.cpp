@@ -38,7 +38,7 @@ TEST(TimelineChartTest, a_job_that_adapts_stays_in_its_rows)
     EXPECT_DOUBLE_EQ(timeline.utilisation_at(500), 0);
 }
 
-/* No core is drawn for two jobs at once, and none is missing, whatever comes and goes. */
+/* No core is drawn for two jobs at once, and none is missing, whatever jobs start and end. */
 TEST(TimelineChartTest, rows_never_overlap)
 {
     std::mt19937 random(1);

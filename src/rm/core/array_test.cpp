@@ -177,7 +177,7 @@ TEST(ArrayTest, a_snapshot_holds_it_and_one_without_it_is_broken)
     EXPECT_FALSE(Core::restore(snapshot));
 }
 
-/* As older versions have written them. */
+/* In the format of older versions. */
 TEST(ArrayTest, older_logs_and_snapshots_are_read)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 1);

@@ -1,4 +1,4 @@
-/* A back end that must request nodes, and may be refused them. */
+/* A back end that must request nodes, and may be refused. */
 
 #include "core/core_driver.h"
 #include "core/record.h"
@@ -133,7 +133,7 @@ TEST_F(AsynchronousTest, nodes_that_cannot_be_used_are_given_back)
     JobId first = driver.submit(rigid(4));
     driver.send(NodesAcquired{first, 1, 0, {{"n0", 4}}});
     JobId id = driver.submit(rigid(4));
-    driver.send(NodesAcquired{id, 1, 0, {{"n0", 4}}});  /* somebody else's */
+    driver.send(NodesAcquired{id, 1, 0, {{"n0", 4}}});  /* nodes of another job */
     EXPECT_TRUE(driver.last<ReleaseNodes>()->all);
     driver.send(NodesReleased{id, 1, 0, true});
     EXPECT_EQ(driver.job(id).state, JobState::PENDING);

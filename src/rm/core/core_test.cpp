@@ -91,7 +91,7 @@ TEST(CoreTest, jobs_are_limited)
     driver.wait(1);
     EXPECT_TRUE(driver.last<RemoveJob>());
     EXPECT_FALSE(driver.core.state().job(first));
-    driver.send(StepEnded{first, 1, 0, ""});    /* repeated, of a job that is removed */
+    driver.send(StepEnded{first, 1, 0, ""});    /* repeated, for a job that is removed */
     EXPECT_EQ(driver.core.state().unexpected, 0u);
 }
 
@@ -142,7 +142,7 @@ TEST(CoreTest, another_configuration_moves_the_jobs_that_it_concerns)
     config.priority_weight_ms = 60000;
     driver.send(Configure{config});
     EXPECT_EQ(front(), second);
-    config.kill_grace_ms++;     /* nothing of the queue depends on it */
+    config.kill_grace_ms++;     /* no entry of the queue depends on it */
     driver.send(Configure{config});
     EXPECT_EQ(front(), second);
     config.priority_weight_ms = 0;
@@ -208,7 +208,7 @@ TEST(CoreTest, a_job_that_ended_well_between_polls_is_done)
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
     JobId id = driver.submit(rigid(4, 60000));
     driver.run(id);
-    driver.wait(3600000);       /* elasticd was down; the first it does is to end the step */
+    driver.wait(3600000);       /* elasticd did not run; its first action is to end the step */
     EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
     driver.end(id, 0);
     EXPECT_EQ(driver.job(id).state, JobState::DONE);

@@ -15,7 +15,7 @@ struct Machine : GpuMachine {
         send(Resize{"r" + std::to_string(++requests), id, size});
         return last<Answer>()->code;
     }
-    /* A job that starts with two processes of four. */
+    /* A job that starts with two of four processes. */
     JobId run_of_two()
     {
         JobSpec spec = with_gpus(malleable(1, 4), 1);
@@ -104,7 +104,7 @@ TEST(ElasticGpusTest, an_elastic_job_gives_gpus_to_one_that_waits_for_them)
     }
 }
 
-/* Jobs on one node under policy `efficient`, all of which use well what they get. */
+/* Jobs on one node under policy `efficient`, all of which use their cores well. */
 struct EfficientGpus : Efficient {
     EfficientGpus(int cores, int gpus) : Efficient(1, cores)
     {
@@ -129,7 +129,7 @@ TEST(ElasticGpusTest, efficient_gives_gpus_of_a_measured_job)
     EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING);
 }
 
-/* The second one would end sooner with cores of the first one, and has no GPUs for them. */
+/* The second one would end sooner with cores of the first one, but has no GPUs for them. */
 TEST(ElasticGpusTest, efficient_takes_no_cores_for_processes_that_would_have_no_gpus)
 {
     EfficientGpus machine(32, 16);
@@ -216,7 +216,7 @@ TEST(ElasticGpusTest, what_they_cannot_have_is_refused)
     EXPECT_NE(machine.core.refusal(spec, code).find("--gpus-per-task"), std::string::npos);
 }
 
-/* Its step starts as many on each node as the entry of that node has. */
+/* The step starts the number of processes in the entry of each node. */
 TEST(ElasticGpusTest, a_growth_names_each_node_once)
 {
     for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {

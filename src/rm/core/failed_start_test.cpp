@@ -1,4 +1,4 @@
-/* Starts of jobs that fail or are not answered, and nodes that start nothing. */
+/* Starts of jobs that fail or have no answer, and nodes on which no step starts. */
 
 #include "core/core_driver.h"
 #include "core/record.h"
@@ -39,7 +39,8 @@ TEST(CoreTest, a_start_that_nobody_answers_is_sent_again_with_the_same_key)
     EXPECT_EQ(driver.job(id).state, JobState::FAILED);
 }
 
-/* Nodes that a back end gives are not ours to drain; those that only a prolog prepares are. */
+/* Nodes of a back end that requests them cannot be drained; nodes that only a prolog prepares
+ * can. */
 TEST(CoreTest, a_node_with_a_prolog_that_starts_nothing_is_drained)
 {
     for (bool own_nodes : {false, true}) {
@@ -61,7 +62,7 @@ TEST(CoreTest, a_node_with_a_prolog_that_starts_nothing_is_drained)
     }
 }
 
-/* No program would start there. */
+/* No program could start there. */
 TEST(CoreTest, a_node_that_starts_nothing_is_drained_and_its_jobs_wait)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);

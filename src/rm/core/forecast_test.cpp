@@ -1,4 +1,4 @@
-/* When a waiting job is expected to start. */
+/* The expected start of a waiting job. */
 
 #include "core/forecast.h"
 
@@ -65,8 +65,8 @@ TEST(ForecastTest, a_job_waits_for_one_that_waits_itself)
     EXPECT_EQ(expected.waits_for, two);
 }
 
-/* As it is promised: what malleable jobs can give is there at any time (SPEC-performance Q7, X3).
- */
+/* Equal to the reservation: the cores that malleable jobs can release are available at any time
+ * (SPEC-performance Q7, X3). */
 TEST(ForecastTest, malleable_jobs_give_what_they_can)
 {
     for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {
@@ -90,7 +90,7 @@ TEST(ForecastTest, malleable_jobs_give_what_they_can)
     }
 }
 
-/* One that the machine cannot run now holds up nobody. */
+/* A job that the machine cannot run now delays no other. */
 TEST(ForecastTest, a_job_that_cannot_run_is_not_waited_for)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 2);

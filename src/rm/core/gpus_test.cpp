@@ -1,4 +1,4 @@
-/* GPUs of nodes and of rigid jobs; elastic_gpus_test.cpp has those of elastic ones. */
+/* GPUs of nodes and of rigid jobs; elastic_gpus_test.cpp tests those of elastic ones. */
 
 #include "core/forecast.h"
 #include "core/gpus_fixture.h"

@@ -26,7 +26,7 @@ Sample sample(int64_t epoch_ms, int64_t probes, std::vector<LoopSample> loops, u
     return {epoch, size, size, probes, epoch_ms, std::move(loops)};
 }
 
-/* One that is sampled each minute; what each interval adds. */
+/* A job that is sampled each minute, and the values that each interval adds. */
 struct Sampled {
     Performance known;
     int64_t probes = 0, at_ms = 0;
@@ -209,7 +209,7 @@ TEST(PerformanceTest, sums_that_fall_are_no_interval)
     EXPECT_EQ(accumulated_mtct_ppm(known), mtct_ppm({30, 900, 50}));
 }
 
-/* However short the inner one was: what is not known of an interval is no part of it. */
+/* Even if the inner loop was short: unknown parts of an interval do not count. */
 TEST(PerformanceTest, an_outer_loop_whose_sums_fall_is_no_phase)
 {
     Performance known;
@@ -261,7 +261,7 @@ TEST(PerformanceTest, what_cannot_be_is_named)
     EXPECT_NE(wrong([](Sample &s) { s.loops.assign(SAMPLE_LOOPS_MAX + 1, s.loops[0]); }), "");
 }
 
-/* For any samples the result is bounded, and equal after its own JSON. */
+/* For any samples the result is bounded, and unchanged after its conversion to JSON and back. */
 TEST(PerformanceTest, any_samples_leave_what_holds)
 {
     std::mt19937_64 random(1);
@@ -277,7 +277,7 @@ TEST(PerformanceTest, any_samples_leave_what_holds)
             next.size = next.processes = 1 + static_cast<int>(known.newest.epoch % 3);
             for (int64_t loops = below(4); loops > 0; loops--) {
                 int64_t most = int64_t{1} << below(54), loop_us = below(most) + 1;
-                /* One after the other: arguments of one call are in no order. */
+                /* In sequence: the arguments of one call have no order. */
                 std::string key(1, static_cast<char>('a' + below(3))),
                     parent(1, static_cast<char>('a' + below(3)));
                 int64_t iterations = below(1000), mpi_us = below(loop_us);

@@ -15,7 +15,7 @@ std::map<JobId, std::string> reasons(const Jobs &jobs)
     return reasons;
 }
 
-/* Jobs come, change and go between the parts: the picture is of its beginning. */
+/* Jobs are added, change and are removed between the parts: the snapshot shows its beginning. */
 TEST(JobsTest, a_picture_taken_in_parts_is_of_one_moment)
 {
     constexpr int ROUNDS = 300;
@@ -44,7 +44,7 @@ TEST(JobsTest, a_picture_taken_in_parts_is_of_one_moment)
         JobId before = 0;
         jobs.begin_picture();
         bool more = true;
-        /* One in ten is given up. */
+        /* One in ten is dropped. */
         for (int parts = 0; more && (round % 10 != 0 || parts < 3); parts++) {
             for (uint64_t i = random() % 8; i > 0; i--)
                 happen();

@@ -1,5 +1,5 @@
-/* Speed curves of programs, which are stored over their runs: the programs, the amount of data, and
- * the curves after a restart. */
+/* Speed curves of programs, which are stored between their runs: the programs, the amount of
+ * data, and the curves after a restart. */
 
 #include "core/learned.h"
 
@@ -17,7 +17,7 @@ JobSpec run_of(const std::string &argument)
     return spec;
 }
 
-/* A run that is measured for a while at its first size. */
+/* A run that is measured for some time at its first size. */
 JobId run(CoreDriver &driver, const JobSpec &spec, int samples = 3)
 {
     JobId id = driver.submit(spec);
@@ -84,7 +84,7 @@ TEST(LearnedTest, the_next_run_knows_what_the_last_one_has_measured)
     EXPECT_TRUE(knows(run_of("x"))) << "a run without samples removes nothing";
 }
 
-/* J5: of the loop that the time went into; new samples count soon. */
+/* J5: for the loop with the most time; new samples count soon. */
 TEST(LearnedTest, it_is_bounded)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
@@ -112,7 +112,7 @@ TEST(LearnedTest, it_is_bounded)
     EXPECT_TRUE(programs.contains({7, run_of("300").program}));
     EXPECT_FALSE(programs.contains({7, run_of("100").program})) << "the oldest are removed";
 
-    /* Nonsense of a step that lies stays within bounds, too. */
+    /* Invalid values of a false step stay within bounds, too. */
     job.spec = run_of("lies");
     for (Interval &interval : job.performance->history)
         interval = {1, 1, 1, SAMPLE_SUM_MAX, {SAMPLE_SUM_MAX, SAMPLE_SUM_MAX, 0}, "probe"};
@@ -120,7 +120,8 @@ TEST(LearnedTest, it_is_bounded)
     EXPECT_EQ(check(programs.at({7, job.spec.program})), "");
 }
 
-/* X3: what an earlier run has come to is what the next one begins with; moldable ones, too. */
+/* X3: the final size of an earlier run is the first size of the next one, for moldable jobs,
+ * too. */
 TEST(LearnedTest, X3_it_decides_the_size_that_the_next_run_starts_with)
 {
     auto start = [](CoreDriver &driver, const JobSpec &spec) {
@@ -165,7 +166,7 @@ TEST(LearnedTest, X3_it_decides_the_size_that_the_next_run_starts_with)
     }
 }
 
-/* It has stopped to scale nowhere: twice what is known, not all. */
+/* No end of its scaling is known: twice the known size, not all. */
 TEST(LearnedTest, X3_beyond_what_has_been_measured_it_is_doubled)
 {
     for (PolicyKind policy : {PolicyKind::EFFICIENT, PolicyKind::MEASURED}) {
@@ -189,7 +190,7 @@ TEST(LearnedTest, X3_beyond_what_has_been_measured_it_is_doubled)
     }
 }
 
-/* K1: what changes of earlier runs have cost. */
+/* K1: the cost of changes in earlier runs. */
 TEST(LearnedTest, K1_what_changes_cost_is_known_to_the_next_run)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);

@@ -134,7 +134,7 @@ TEST(ListedNodesTest, others_pass_a_job_whose_node_is_taken_for_an_unknown_time)
     }
 }
 
-/* The first job gets n1 and n0 at 30 s: what runs longer must not take its core of n0. */
+/* The first job gets n1 and n0 at 30 s: a longer job must not take its core of n0. */
 TEST(ListedNodesTest, a_listed_node_is_reserved)
 {
     CoreDriver driver(PolicyKind::EASY, 2, 2);

@@ -1,5 +1,4 @@
-/* Programs that give themselves another size (SPEC-dynamic-processes DM4, DM5), under each
- * policy. */
+/* Programs that change their own size (SPEC-dynamic-processes DM4, DM5), under each policy. */
 
 #include "core/core_driver.h"
 #include "core/policy/policy.h"

@@ -1,4 +1,4 @@
-/* MPI's part of all time is the same whichever way it is reported. */
+/* The part of MPI in all time is the same for both forms of report. */
 
 #include "core/mpi_share.h"
 

@@ -45,7 +45,7 @@ TEST(CoreTest, a_suspect_node_keeps_its_jobs_and_gets_no_others)
     driver.send(NodeUp{"n1", 4});
     EXPECT_EQ(driver.core.state().node("n1")->why(), "");
     EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
-    /* An administrator's drain and the back end's doubt do not end each other. */
+    /* The drain of an administrator and the suspicion of the back end do not end each other. */
     driver.send(Drain{"d", "n0", "repair"});
     driver.send(NodeUp{"n0", 4});
     EXPECT_EQ(driver.core.state().node("n0")->state(), NodeState::DRAINING);

@@ -9,7 +9,7 @@
 namespace elastic::rm {
 namespace {
 
-/* On 12 cores: one with 8 that is requested to give, for one that waits for 4; 2 idle. */
+/* On 12 cores: a job with 8 that is requested to release some, for one that waits for 4; 2 idle. */
 struct OverdueTest : testing::Test {
     OverdueTest() : driver(PolicyKind::FILL, 3, 4)
     {
@@ -22,7 +22,7 @@ struct OverdueTest : testing::Test {
     }
     const State &state() const { return driver.core.state(); }
     const Config &config() const { return state().config; }
-    /* It is requested to withdraw, and does not. */
+    /* It is requested to withdraw, but does not. */
     void be_patient()
     {
         driver.wait(config().adapt_patience_ms);

@@ -14,7 +14,7 @@ class SlotsOnOwnNodesTest : public SlotsTest {
         config.asynchronous_nodes = config.whole_nodes = true;
         driver.send(Configure{config});
     }
-    /* So many processes on n0, and then n1, with capacity for slots beside them. */
+    /* This number of processes on n0, and then n1, with capacity for slots beside them. */
     JobId run_on_nodes(int size, int extra_slots)
     {
         JobSpec spec = malleable(1, size);
@@ -34,7 +34,7 @@ class SlotsOnOwnNodesTest : public SlotsTest {
         EXPECT_EQ(driver.job(id).size(), size);
         return id;
     }
-    /* The step whose leaving processes have ended. */
+    /* A step whose leaving processes have ended. */
     void shrink(JobId id, int size)
     {
         driver.send(Resize{"r" + std::to_string(size), id, size});

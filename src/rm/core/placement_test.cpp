@@ -136,7 +136,7 @@ JobSpec some_spec(Chance &chance)
     return spec;
 }
 
-/* The job's own nodes: of one that is there, or none. */
+/* The job's own nodes: those of a present job, or none. */
 Blocks some_own(const State &state, const JobSpec &spec, Chance &chance)
 {
     const Job &job =
@@ -240,7 +240,7 @@ struct Grown {
     }
 };
 
-/* Several at once, each with what it had before and what it has got. */
+/* Several at once, each with its former and its new blocks. */
 TEST(PlacementTest, who_grows_by_steps_gets_what_a_space_gives_for_all_that_it_has)
 {
     int allocated = 0;

@@ -55,8 +55,8 @@ TEST(ProgramSizesTest, the_policy_offers_only_these)
     CoreDriver driver(PolicyKind::FILL, 1, 12);
     JobId id = start(driver, malleable(2, 12), "multiple:5,2");
     driver.wait(600000);
-    /* started with all 12 cores: the first change goes down to what the program can use, if there
-     * is any */
+    /* started with all 12 cores: the first change reduces it to a size that the program can use,
+     * if there is one */
     JobId other = driver.submit(rigid(2));
     driver.wait(600000);
     ASSERT_TRUE(driver.job(id).adaptation);
@@ -97,7 +97,7 @@ TEST(ProgramSizesTest, what_is_no_rule_is_counted_and_nothing_else)
     EXPECT_EQ(driver.core.state().unexpected, 1u);
     EXPECT_FALSE(driver.job(id).spec.usable);
     JobSpec size_request = malleable(1, 4);
-    size_request.program_sizes = "2";   /* not for the submitter */
+    size_request.program_sizes = "2";   /* the submitter must not set it */
     EXPECT_EQ(driver.job(driver.submit(size_request)).spec.program_sizes, "");
 }
 

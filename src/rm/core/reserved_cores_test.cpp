@@ -61,7 +61,7 @@ JobSpec some_spec(Chance &chance)
     return spec;
 }
 
-/* One that others start before. */
+/* A job before which others start. */
 JobSpec some_other(Chance &chance)
 {
     JobSpec spec = some_spec(chance);
@@ -149,7 +149,7 @@ struct Counts {
     int fitted = 0, refused = 0;
 };
 
-/* Others go ahead: some beside the promise, some who will have ended by then. */
+/* Others start first: some beside the reservation, some that end before it. */
 void start_backfill(const State &state, ReservedCores &reserve, SlowReservedCores &slow, Space now,
                     Chance &chance, Counts &counts)
 {
@@ -197,7 +197,7 @@ TEST(ReservedCoresTest, others_get_what_two_spaces_would_leave_them)
             return;
     }
     EXPECT_GT(counts.fitted, 1000);
-    EXPECT_GT(counts.refused, 300);      /* only since it is promised */
+    EXPECT_GT(counts.refused, 300);      /* only because of the reservation */
 }
 
 TEST(ReservedCoresTest, a_job_that_names_nodes_fits_then_whatever_starts_beside_it)

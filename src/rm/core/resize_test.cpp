@@ -25,7 +25,7 @@ TEST(CoreTest, a_user_shrinks_and_grows_a_job)
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::BUSY);
     driver.commit(id, false);
     EXPECT_EQ(driver.job(id).blocks, (Blocks{{"n0", 3}}));
-    EXPECT_EQ(driver.node("n1").used, 2);       /* until they have really ended */
+    EXPECT_EQ(driver.node("n1").used, 2);       /* until they have ended */
     driver.send(StepFreed{id, 1, 1});
     EXPECT_EQ(driver.node("n1").used, 0);
     EXPECT_EQ(driver.node("n0").used, 3);
@@ -80,7 +80,7 @@ TEST(CoreTest, a_slow_program_is_not_waited_for_for_ever)
     driver.run(id);
     driver.send(Resize{"r1", id, 5});
     driver.wait(driver.core.state().config.answer_timeout_ms);
-    ASSERT_TRUE(driver.last<ResizeStep>());     /* the answer may have been dropped */
+    ASSERT_TRUE(driver.last<ResizeStep>());     /* the answer may have been lost */
     EXPECT_EQ(driver.last<ResizeStep>()->request, 1u);
     driver.send(StepAccepted{id, 1, 1, 77});
     driver.wait(driver.core.state().config.adapt_patience_ms);
@@ -102,8 +102,7 @@ TEST(CoreTest, a_job_is_not_resized_to_nothing)
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
 }
 
-/* The author and the reason are in the record, in the action for the program, and in what is
- * shown. */
+/* The author and the reason are in the record, in the action for the program, and in displays. */
 TEST(CoreTest, who_resized_or_cancelled_a_job_and_why_is_recorded)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
@@ -125,8 +124,8 @@ TEST(CoreTest, who_resized_or_cancelled_a_job_and_why_is_recorded)
     EXPECT_EQ(driver.recorded(record::ENDED)->data.at("reason"), "cancelled by bob: wrong input");
 }
 
-/* A change under way may have happened: its cores are the job's until its end, and nothing changes
- * its size. */
+/* A change in progress may have happened: the job keeps its cores until its end, and its size
+ * does not change any more. */
 TEST(CoreTest, a_step_that_breaks_the_protocol_keeps_all_that_it_may_have)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);

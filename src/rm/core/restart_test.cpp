@@ -80,8 +80,8 @@ TEST(CoreTest, steps_are_queried_periodically)
     EXPECT_TRUE(driver.last<SetTimer>());
 }
 
-/* Its joining processes were about to be freed already; now all are, and the first that waits needs
- * the idle node no more. */
+/* Its joining processes were already being freed; now all are, and the first waiting job no
+ * longer needs the idle node. */
 TEST(CoreTest, who_ends_while_some_of_it_is_freed_lets_others_start)
 {
     Config config = CoreDriver::config_of(PolicyKind::FILL);

@@ -1,5 +1,5 @@
-/* How speed follows size, by what was measured; how long a job still runs; whether a growth
- * pays. */
+/* The dependence of speed on size, from measurements; the remaining time of a job; whether a
+ * growth pays. */
 
 #include "core/scaling.h"
 
@@ -86,8 +86,8 @@ TEST(ScalingTest, an_end_is_found_between_sizes_and_only_where_there_is_one)
     EXPECT_EQ(scaling_of(job_of(8, {{8, 8}}, 0.5)).end, 0) << "one size";
 }
 
-/* Of a short interval the first round and a part of the last are no rounds that were measured: 4
- * probes in 1 s are 3 rounds of 0.2 s, and a wait. */
+/* In a short interval the first round and a part of the last are not measured: 4 probes in 1 s
+ * are 3 rounds of 0.2 s, and a wait. */
 TEST(ScalingTest, rounds_are_those_that_were_measured)
 {
     Interval interval;
@@ -133,7 +133,8 @@ TEST(ScalingTest, a_hint_is_used_until_it_is_measured)
 TEST(ScalingTest, the_size_at_which_more_bring_too_little)
 {
     EXPECT_GT(efficient_size(10, 0, 500000), 1 << 20);
-    EXPECT_EQ(efficient_size(10, 500000, 500000), 10); /* the next processes bring half */
+    /* the next processes have half of the gain */
+    EXPECT_EQ(efficient_size(10, 500000, 500000), 10);
     EXPECT_EQ(efficient_size(10, 200000, 500000), 40); /* with m: 8/(2m/10 + 8) = 1/2 */
     EXPECT_EQ(efficient_size(10, PPM, 500000), 0);
 }
@@ -208,9 +209,9 @@ TEST(ScalingTest, K1_means_are_exponential_and_K2_weighs_them)
     EXPECT_EQ(adaptation_times(driver.job(id)).standstill_ms, 500); /* 400 + (800 - 400)/4 */
     EXPECT_EQ(adaptation_times(driver.job(id)).duration_ms, 1000);
     AdaptationTimes times{100, 1000};
-    EXPECT_TRUE(growth_pays(4000, 0, times, 4.0 / 3)); /* wins 1 s */
+    EXPECT_TRUE(growth_pays(4000, 0, times, 4.0 / 3)); /* gains 1 s */
     EXPECT_FALSE(growth_pays(3900, 0, times, 4.0 / 3));
-    EXPECT_FALSE(growth_pays(3999, 0, {1, 1000}, 2)); /* over before it would be done */
+    EXPECT_FALSE(growth_pays(3999, 0, {1, 1000}, 2)); /* ends before the change would be done */
     EXPECT_TRUE(growth_pays(NEVER, 2000, times, 2));
     EXPECT_FALSE(growth_pays(NEVER, 1999, times, 2));
 }

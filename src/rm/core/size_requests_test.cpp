@@ -29,7 +29,8 @@ class SizeRequestTest : public testing::TestWithParam<PolicyKind> {
   protected:
     SizeRequestTest() : driver(GetParam(), 2, 8) {}
 
-    /* A job of 1 to 12 processes that runs with `size` of them, if the policy leaves it alone. */
+    /* A job of 1 to 12 processes that runs with `size` of them, if the policy does not change
+     * it. */
     JobId run(int size)
     {
         JobSpec spec = malleable(1, 12);
@@ -44,7 +45,7 @@ class SizeRequestTest : public testing::TestWithParam<PolicyKind> {
         EXPECT_EQ(driver.job(id).size(), size);
         return id;
     }
-    /* Until the policy leaves it alone. */
+    /* Until the policy changes nothing. */
     void stabilize(JobId id)
     {
         for (int i = 0; i < 20; i++) {
@@ -190,7 +191,7 @@ TEST_P(SizeRequestTest, ends_with_the_job)
     EXPECT_EQ(driver.recorded(record::REQUEST_ENDED)->data.at("result"), "withdrawn");
 }
 
-/* SC6: processes stand still until it has an end. */
+/* SC6: processes stand still until it ends. */
 TEST_P(SizeRequestTest, one_that_processes_wait_for_is_granted_or_refused_at_once)
 {
     JobId id = run(4);

@@ -152,7 +152,7 @@ TEST_P(SlotsTest, actions_that_the_step_has_not_received_are_repeated)
     ASSERT_TRUE(driver.last<GrantSlots>()) << "dropped on its way";
     EXPECT_EQ(driver.last<GrantSlots>()->grant, 1u);
     EXPECT_EQ(free_cores(), 6);
-    report_slots(id, 1, {}, {});        /* it came, and was given back */
+    report_slots(id, 1, {}, {});        /* it arrived, and was released */
     EXPECT_EQ(free_cores(), 7);
     EXPECT_FALSE(driver.last<GrantSlots>());
 }
@@ -195,7 +195,7 @@ TEST_P(SlotsTest, another_mpiexec_has_nothing_of_the_first)
     EXPECT_EQ(free_cores(), 7);
 }
 
-/* Under fcfs nobody overtakes; under the others a place may not delay the first job. */
+/* Under fcfs no job overtakes; under the others a slot may not delay the first job. */
 TEST_P(SlotsTest, spawned_processes_have_slots_while_there_are_cores)
 {
     JobId id = run(1, 3);

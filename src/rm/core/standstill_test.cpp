@@ -9,8 +9,8 @@
 namespace elastic::rm {
 namespace {
 
-/* A job that could have all of 16 cores, and others that come for a short time and want some of
- * them: each time it may grow again. */
+/* A job that could have all of 16 cores, and others that need some of them for a short time:
+ * each time it may grow again. */
 struct BusyNode {
     explicit BusyNode(int64_t standstill) : driver(config()), standstill_ms(standstill)
     {
@@ -19,7 +19,7 @@ struct BusyNode {
         driver.run(job);
     }
 
-    /* The invariants are checked for each job after each event: few of those that have ended. */
+    /* The invariants are checked for each job after each event: so few ended jobs are kept. */
     static Config config()
     {
         Config config = CoreDriver::config_of(PolicyKind::FILL);
@@ -35,7 +35,7 @@ struct BusyNode {
         driver.send(StepCommitted{job, now.step, request, epoch, standstill_ms});
         if (!grows)
             driver.send(StepFreed{job, now.step, epoch});
-        else if (is_known)      /* what it costs */
+        else if (is_known)      /* the cost */
             grown_ms.push_back(driver.now_ms);
     }
     void go_on(int64_t until_ms)
@@ -88,7 +88,7 @@ TEST(StandstillTest, who_stands_still_for_longer_than_that_is_not_grown_again)
     EXPECT_GT(node.driver.job(node.job).committed, 0u);
 }
 
-/* Others that wait do not pay for it. */
+/* A waiting job does not depend on that limit. */
 TEST(StandstillTest, for_a_job_that_waits_it_gives_at_once)
 {
     BusyNode node(70 * SECOND);

@@ -43,8 +43,8 @@ TEST(SteadyClockTest, it_follows_a_small_drift)
     EXPECT_NEAR(static_cast<double>(now), static_cast<double>(WALL + 10 * HOUR + HOUR / 1000), 10);
 }
 
-/* A job of ten seconds that starts after an hour without a difference loses no more of them than
- * one of ten seconds may. */
+/* A job of ten seconds that starts after an hour without a difference loses at most the
+ * permitted part of ten seconds. */
 TEST(SteadyClockTest, what_was_not_needed_before_is_not_made_up_for)
 {
     for (int64_t jump : {HOUR, -HOUR}) {

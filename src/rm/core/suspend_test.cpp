@@ -129,8 +129,8 @@ TEST_F(SuspendTest, only_a_job_that_runs_can_be_suspended)
     EXPECT_EQ(resume(starts), AnswerCode::STATE);
     EXPECT_EQ(suspend(starts), AnswerCode::OK);
     EXPECT_EQ(suspend(starts), AnswerCode::OK);
-    EXPECT_FALSE(driver.recorded(record::SUSPENDED));   /* it was already */
-    driver.end(starts, 137);    /* somebody has killed it */
+    EXPECT_FALSE(driver.recorded(record::SUSPENDED));   /* it was suspended already */
+    driver.end(starts, 137);    /* a user has killed it */
     EXPECT_EQ(driver.job(starts).state, JobState::FAILED);
     EXPECT_EQ(suspend(starts), AnswerCode::STATE);
 }
@@ -163,7 +163,7 @@ TEST_F(SuspendTest, its_size_does_not_change_before_it_continues)
     EXPECT_EQ(driver.job(id).state, JobState::ADAPTING);
 }
 
-/* A job that waits has no reservation for cores that nobody will give. */
+/* A waiting job has no reservation for cores that no job will release. */
 TEST_F(SuspendTest, nobody_counts_on_its_cores)
 {
     JobId id = start(malleable(1, 3, HOUR));
@@ -263,7 +263,7 @@ TEST_F(SuspendTest, all_tasks_of_an_array_that_run_are_suspended)
     EXPECT_EQ(driver.job(first + 2).state, JobState::SUSPENDED);
 }
 
-/* The time limit of Slurm's own job goes on. */
+/* The time limit of Slurm's own job continues. */
 TEST_F(SuspendTest, one_on_nodes_of_slurm_is_not_suspended)
 {
     Config config = CoreDriver::config_of(PolicyKind::FILL);

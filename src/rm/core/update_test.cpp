@@ -67,7 +67,7 @@ TEST(UpdateTest, what_is_wrong_changes_nothing)
     EXPECT_EQ(update(driver, of(77)), AnswerCode::UNKNOWN);
 }
 
-/* Others may have been promised its cores: it is not extended by its user. */
+/* Its cores may be reserved for others: its user cannot extend it. */
 TEST(UpdateTest, the_time_limit_of_a_running_job)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
@@ -139,7 +139,7 @@ TEST(UpdateTest, the_range_of_a_running_job)
     EXPECT_EQ(update(driver, event), AnswerCode::RIGID);
 }
 
-/* Files are named as they were when they were opened. */
+/* Files keep the names with which they were opened. */
 TEST(UpdateTest, a_running_job_keeps_the_name_that_its_files_have)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);

@@ -9,7 +9,7 @@
 namespace elastic::rm {
 namespace {
 
-/* The same, the plain way. */
+/* The same in a simple form. */
 struct Plain {
     std::map<uint32_t, std::set<QueueKey>> jobs;
     std::map<uint32_t, UserTurn> turns;

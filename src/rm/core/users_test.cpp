@@ -110,7 +110,7 @@ TEST(UsersTest, elastic_jobs_leave_the_limit_to_a_job_that_waits_for_it)
     EXPECT_EQ(driver.job(elastic).adaptation->size, 6);
 }
 
-/* A job that waits for the end of another one, and not for cores, loses nothing by it. */
+/* A job that waits for the end of another one, and not for cores, loses no cores. */
 TEST(UsersTest, elastic_jobs_grow_while_a_job_waits_for_another_limit)
 {
     CoreDriver driver(limited(PolicyKind::FILL, 1, 6));
@@ -176,7 +176,7 @@ TEST(FairShareTest, who_has_used_more_stands_back)
     EXPECT_NEAR(static_cast<double>(driver.core.state().delay_of(2)), 300000, 20000);
 }
 
-/* The one who has waited for longer than the other's use weighs is first all the same. */
+/* A user who has waited longer than the weight of the other's use is first. */
 TEST(FairShareTest, everybody_becomes_first_in_the_end)
 {
     CoreDriver driver(shared(60000));

@@ -220,7 +220,7 @@ TEST(WaitingTest, all_dependencies_count_and_a_waiting_job_can_be_cancelled)
     EXPECT_EQ(driver.job(waiting).state, JobState::STARTING);
 }
 
-/* It does not hold up others, and has no older rights than those who came while it waited. */
+/* It does not delay others, and has no priority over jobs that were submitted while it waited. */
 TEST(WaitingTest, a_job_begins_when_its_time_has_come)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 2);
@@ -270,7 +270,7 @@ TEST(WaitingTest, a_snapshot_in_which_a_job_waits_in_vain_is_broken)
     EXPECT_FALSE(Core::restore(snapshot));
 }
 
-/* A log and a snapshot of before there were dependencies. */
+/* A log and a snapshot of a version without dependencies. */
 TEST(WaitingTest, older_logs_and_snapshots_are_read)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 1);

@@ -70,7 +70,7 @@ class NodeProgramsTest : public testing::Test {
             lines.push_back(line);
         return lines;
     }
-    /* Carries out the actions of the last event, as the daemon does. */
+    /* Performs the actions of the last event, as the daemon does. */
     void perform()
     {
         for (const Action &action : Actions(driver.actions)) {
@@ -105,7 +105,7 @@ class NodeProgramsTest : public testing::Test {
         loop.cancel(timer);
         return condition();
     }
-    /* The next event of the programs, which the core then gets. */
+    /* Passes the next event of the programs to the core. */
     std::string next()
     {
         if (!run_until([&] { return !events.empty(); }))
@@ -146,7 +146,7 @@ TEST_F(NodeProgramsTest, a_job_grows_shrinks_and_ends)
     ASSERT_TRUE(driver.last<StartStep>());
     driver.run(id);
     resize(id, 4);
-    EXPECT_EQ(next(), "nodes_acquired");        /* two more on its own node: nothing runs */
+    EXPECT_EQ(next(), "nodes_acquired");        /* two more on its own node: no program runs */
     commit(id);
     EXPECT_EQ(notes(), (Lines{"prolog n0"}));
     resize(id, 6);

@@ -1,5 +1,5 @@
-/* The smaller parts of the daemon: reading requests, launches, access, timeline, report, replay's
- * pieces. */
+/* The smaller parts of the daemon: reading requests, launches, access, timeline, report, parts
+ * of the replay. */
 
 #include <gtest/gtest.h>
 
@@ -214,7 +214,7 @@ TEST(TimelineTest, SegmentsFollowTheAllocation)
     EXPECT_EQ(timeline.between({.from_ms = 301, .to_ms = 1000}).segments.size(), 0u);
 }
 
-/* Page after page, from the newest on, all come once. */
+/* Page after page, from the newest on, each occurs once. */
 TEST(TimelineTest, SegmentsArePaged)
 {
     Timeline timeline;
@@ -245,7 +245,7 @@ TEST(TimelineTest, SegmentsArePaged)
     EXPECT_EQ(seen, all);
 }
 
-/* The sum by steps is each segment's part of each column. */
+/* The sum by steps equals the sum of each segment's part of each column. */
 TEST(TimelineTest, UseOfGroupsAddsUp)
 {
     Timeline timeline;

@@ -78,7 +78,7 @@ TEST_F(SnapshotWriterTest, it_writes_the_core_as_it_was_while_that_goes_on)
     EXPECT_FALSE(writer.go_on(store).value()) << "nothing is left to do";
 }
 
-/* There are more jobs than events are wanted between two snapshots. */
+/* The number of jobs is larger than the number of events between two snapshots. */
 TEST_F(SnapshotWriterTest, many_jobs_are_not_written_for_few_events)
 {
     Store store = open();
@@ -95,7 +95,7 @@ TEST_F(SnapshotWriterTest, many_jobs_are_not_written_for_few_events)
     EXPECT_TRUE(writer.is_due());
 }
 
-/* elasticd ends while one is being taken, and takes a whole one. */
+/* elasticd ends during a snapshot, and then writes a complete one. */
 TEST_F(SnapshotWriterTest, a_new_one_replaces_one_that_is_being_taken)
 {
     Store store = open();

@@ -1,4 +1,4 @@
-/* The file of tokens, and how often wrong tokens may be tried. */
+/* The file of tokens, and the limit for wrong tokens. */
 
 #include "http/access.h"
 

@@ -32,7 +32,7 @@ class Chance {
     std::mt19937_64 random_;
 };
 
-/* Some name nodes: one that they need, or one that they exclude. */
+/* Some jobs name nodes: one that they need, or one that they exclude. */
 void name_nodes(Chance &chance, int nodes, JobSpec &spec)
 {
     std::vector<std::string> node = {"n" + std::to_string(chance.between(0, nodes - 1))};
@@ -81,7 +81,7 @@ JobSpec random_spec(Chance &chance, int cores_of_machine)
     return spec;
 }
 
-/* Of its own randomness, so that a seed stays the machine that it was. */
+/* With separate random numbers, so that a seed still gives the same machine. */
 void add_nodes_and_gpus(uint64_t seed, ClusterOptions &options)
 {
     Chance chance(seed * 104729 + 7);
@@ -117,7 +117,7 @@ void add_partitions(uint64_t seed, ClusterOptions &options)
         job.spec.partition = chance.one_in(3) ? "" : chance.one_in(2) ? "some" : "few";
 }
 
-/* Nodes are reserved for others for a while, which begins when some jobs wait and others run. */
+/* Nodes are reserved for others for some time, which begins when some jobs wait and others run. */
 void add_reservations(uint64_t seed, ClusterOptions &options)
 {
     constexpr int64_t BEGIN_MS = 1000000;       /* of VirtualTime */
@@ -220,7 +220,7 @@ ClusterOptions demanding_options(uint64_t seed, bool trace)
     return options;
 }
 
-/* The same in partitions that overlap, one of them of all nodes, and beside reservations. */
+/* The same in overlapping partitions, one of them of all nodes, and beside reservations. */
 ClusterOptions divided_options(uint64_t seed, bool trace)
 {
     ClusterOptions options = demanding_options(seed, trace);
@@ -231,7 +231,7 @@ ClusterOptions divided_options(uint64_t seed, bool trace)
     return options;
 }
 
-/* To its end; whether something was wrong. */
+/* Runs to its end; returns whether there was an error. */
 bool fails(SimulatedCluster &cluster, uint64_t seed)
 {
     cluster.run();
@@ -290,7 +290,7 @@ TEST(SimulationTest, jobs_stay_in_their_partitions)
     EXPECT_GT(adaptations, 50);
 }
 
-/* A short run does not come as far as these. */
+/* A short run does not reach these. */
 TEST(SimulationTest, machines_that_have_found_defects)
 {
     for (uint64_t seed : {12, 111}) {
@@ -308,7 +308,7 @@ TEST(SimulationTest, seeds)
     int failures = 0;
     RunMetrics sum;
     SimulatedCluster::Counts counts;
-    int measured = 0;           /* jobs of which something is known at their end */
+    int measured = 0;           /* jobs with measurements at their end */
     for (uint64_t seed = first; seed < first + seeds && failures < FAILURES_MAX; seed++) {
         SimulatedCluster cluster(random_options(seed, trace));
         failures += fails(cluster, seed);
@@ -353,7 +353,7 @@ TEST(SimulationTest, seeds)
            counts.withdrawn);
     if (seeds < 100)
         return;
-    /* The seeds reach what they are meant to reach. */
+    /* The seeds cover the intended cases. */
     EXPECT_GT(sum.done, 500);
     EXPECT_GT(sum.failed, 50);
     EXPECT_GT(sum.cancelled, 20);

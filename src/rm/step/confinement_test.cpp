@@ -1,4 +1,4 @@
-/* Confinement, in a folder in place of the control groups: the kernel's part is not tested here. */
+/* Confinement, in a folder in place of the control groups: this does not test the kernel. */
 
 #include "step/confinement.h"
 

@@ -28,7 +28,7 @@ namespace {
 
 constexpr auto PATIENCE = std::chrono::seconds(60);
 
-/* Where a cgroup v2 file system is mounted; empty: nowhere. */
+/* The mount point of a cgroup v2 file system; empty: none. */
 std::string cgroup2_mount()
 {
     std::ifstream mounts("/proc/self/mounts");
@@ -58,7 +58,7 @@ bool wait_until(const std::function<bool()> &condition)
     return true;
 }
 
-/* A child in the group; its exit code is the function's. */
+/* Starts a child in the group; its exit code is that of the function. */
 pid_t start_in(const std::string &group, const std::function<int()> &task)
 {
     pid_t child = fork();

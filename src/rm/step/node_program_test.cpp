@@ -1,4 +1,4 @@
-/* The script of a prolog or epilog, and what its end means. */
+/* The script of a prolog or epilog, and the meaning of its end. */
 
 #include "step/node_program.h"
 
@@ -9,7 +9,7 @@
 namespace elastic::rm {
 namespace {
 
-/* Its output, as a shell runs it. */
+/* Its output when a shell runs it. */
 std::string output_of(const std::string &script)
 {
     char name[] = "/tmp/node-program-XXXXXX";

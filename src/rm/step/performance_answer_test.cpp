@@ -57,7 +57,7 @@ Json good()
             {"loops", {probe_loop(), inner_loop()}}};
 }
 
-/* As it comes from a socket. */
+/* In the form of input from a socket. */
 Result<PerformanceAnswer> read(const Json &answer)
 {
     return read_performance(parse_bounded(answer.dump()));
@@ -205,7 +205,7 @@ Json phase_loop_of(const char *key, const char *kind, int loop_us)
     return loop;
 }
 
-/* SPEC-epop M4.  The fresher sum where it is the same, each phase where there are several. */
+/* SPEC-epop M4.  The newer sum if both are of the same phase, each phase if there are several. */
 TEST(PerformanceAnswerTest, of_phases_those_that_can_adapt_count)
 {
     Json answer = good();

@@ -10,13 +10,13 @@ namespace {
 
 constexpr int64_t INTERVAL_MS = 40, PATIENCE_MS = 60000;
 
-/* Stands still until somebody moves it. */
+/* Stands still until the test advances it. */
 struct Clock {
     int64_t now_ms = 1000000;
     Loop::TimerId next_id = 1;
     std::map<std::pair<int64_t, Loop::TimerId>, Loop::Task> timers;
 
-    /* To the next timer, not beyond `until_ms`.  False: there is none until then. */
+    /* Advances to the next timer, not beyond `until_ms`.  False: there is none until then. */
     bool step(int64_t until_ms)
     {
         if (timers.empty() || timers.begin()->first.first > until_ms) {
@@ -202,7 +202,7 @@ TEST_F(SamplerTest, J2_B1_switched_off_steps_are_instructed_to_measure_nothing)
     EXPECT_FALSE(sampler->newest(1));
     sampler->query_soon(1);
     EXPECT_EQ(times(1), 1u);
-    jobs[1].epoch = 1;          /* joining processes do not know it */
+    jobs[1].epoch = 1;          /* joining processes have not received it */
     refresh(jobs[1]);
     ASSERT_TRUE(run_until([&] { return times(1) == 2; }));
 }

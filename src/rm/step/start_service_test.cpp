@@ -61,7 +61,8 @@ TEST_F(StartServiceTest, folder_and_socket_arrive)
     EXPECT_TRUE(connection.is_open());
 }
 
-/* Until the request is received its socket takes connections; they end if it never is. */
+/* Until the request is received its socket accepts connections; they end if it is never
+ * received. */
 TEST_F(StartServiceTest, a_request_that_nobody_receives_ends_the_connections_to_its_step)
 {
     EXPECT_EQ(send_start_request(folder_ + "/service", folder_, listening_.get()), "");

@@ -34,7 +34,7 @@ TEST_F(StepLinkTest, a_size_request_is_reported_and_can_be_refused)
     EXPECT_EQ(count<StepSizeRequestEnded>(), 2u);
 }
 
-/* How often the slots of the step were queried. */
+/* Number of queries for the slots of the step. */
 size_t questions(const std::string &incoming)
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* StepLink against steps that are correct, lie, send too much or break the protocol. */
+/* StepLink with steps that are correct, send false data, send too much or violate the protocol. */
 
 #include "step/step_link_fixture.h"
 

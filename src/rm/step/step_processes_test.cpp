@@ -33,7 +33,7 @@ class StepProcessesTest : public testing::Test {
         }
     }
 
-    /* It has its environment as soon as this returns: exec closes the pipe. */
+    /* Its environment is set as soon as this returns: exec closes the pipe. */
     pid_t run(const std::string &variable)
     {
         int ends[2];

@@ -14,7 +14,7 @@ namespace {
 using Fault = FaultyDisk::Fault;
 namespace fs = std::filesystem;
 
-/* beside a file: what it was at its last synchronisation */
+/* beside a file: its content at its last synchronisation */
 constexpr const char *SYNCED = ".synced";
 
 struct Plan {
@@ -25,7 +25,7 @@ Plan plan;
 sqlite3_vfs disk;
 sqlite3_io_methods methods;
 
-/* SQLite gives us space for ours and the file below. */
+/* SQLite provides space for this and the file below. */
 struct File {
     sqlite3_file base;
     char name[512];
@@ -37,7 +37,7 @@ sqlite3_file *below(sqlite3_file *file)
     return reinterpret_cast<File *>(file)->below;
 }
 
-/* Whether the fault that is planned is one of these, and this is its time. */
+/* Whether the planned fault is one of these, and its time has come. */
 bool strikes(std::initializer_list<Fault> faults)
 {
     if (std::find(faults.begin(), faults.end(), plan.fault) == faults.end() || --plan.number > 0)
@@ -84,7 +84,7 @@ int sync(sqlite3_file *file, int flags)
     return code;
 }
 
-/* Functions that only pass on. */
+/* Functions that only forward. */
 int truncate(sqlite3_file *f, sqlite3_int64 n)
 {
     return below(f)->pMethods->xTruncate(below(f), n);
@@ -156,7 +156,7 @@ FaultyDisk::FaultyDisk()
     methods = {2,        close,   read,     write,   truncate, sync,      size,
                lock,     unlock,  reserved, control, sector,   character, map,
                shm_lock, barrier, unmap,    nullptr, nullptr};
-    /* The others are given the ordinary one, whose they are. */
+    /* The others get the ordinary one, to which they belong. */
     disk.xDelete = [](sqlite3_vfs *, const char *name, int n) {
         return ordinary()->xDelete(ordinary(), name, n);
     };

@@ -19,7 +19,7 @@ namespace {
 using Fault = FaultyDisk::Fault;
 
 constexpr uint64_t EVENTS = 105, PARTS = 2;
-constexpr int OPERATIONS_MAX = 5000;    /* of one run: more would be a loop */
+constexpr int OPERATIONS_MAX = 5000;    /* in one run: more indicate an endless loop */
 
 class StoreFaultTest : public testing::Test {
   protected:
@@ -32,7 +32,7 @@ class StoreFaultTest : public testing::Test {
 
     static Batch batch(uint64_t seq)
     {
-        /* Some pages each, so that a part of the table is in the file and a part in its log. */
+        /* Some pages each, so that one part of the table is in the file and one in its log. */
         return {{{seq, static_cast<int64_t>(seq),
                   NodeUp{"n" + std::to_string(seq) + std::string(900, 'x'), 4}}},
                 {},
@@ -64,8 +64,8 @@ class StoreFaultTest : public testing::Test {
             }
         }
     }
-    /* The state after a restart; the error if it would refuse.  Every event that is given must be
-     * what was written. */
+    /* The state after a restart; or the error for which it would refuse.  Every returned event
+     * must be equal to the written one. */
     Result<uint64_t> recover()
     {
         auto store = Store::open(folder_);
@@ -164,7 +164,7 @@ TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
                     write_snapshot(store.value(), next - 1);
             }
             disk_.heal();
-            /* The same store can be written again when the disk can. */
+            /* The same store can be written again when the disk works again. */
             if (round % 2 == 0) {
                 ASSERT_EQ(store.value().write(batch(next)), "") << "round " << round;
                 acknowledged = next++;
@@ -177,8 +177,8 @@ TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
     }
 }
 
-/* A disk that reports that it has synchronised and has not: the end may be missing, never a part
- * between. */
+/* A disk that reports a synchronisation without performing it: the end may be missing, but no
+ * part in the middle. */
 TEST_F(StoreFaultTest, a_failed_synchronisation_affects_the_end_only)
 {
     std::mt19937_64 random(2);
@@ -194,7 +194,7 @@ TEST_F(StoreFaultTest, a_failed_synchronisation_affects_the_end_only)
                 ASSERT_EQ(store.value().write(batch(seq)), "");
                 written = seq;
             }
-            /* The power fails now: what the store does at its end never reaches the disk. */
+            /* The power fails now: data that the store writes at its end never reach the disk. */
             std::filesystem::copy(folder_, folder_ + ".cut");
         }
         std::filesystem::remove_all(folder_);
@@ -232,8 +232,8 @@ TEST_F(StoreFaultTest, damage_on_the_disk_is_noticed_or_harmless)
     std::filesystem::remove_all(folder_ + ".good");
 }
 
-/* Each page with something that a recovery needs, damaged alone or in one byte: never is the rest
- * taken for all. */
+/* Each page that a recovery needs is damaged, alone or in one byte: the rest is never taken for
+ * all. */
 TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
 {
     constexpr std::streamoff PAGE = 4096;
@@ -243,7 +243,7 @@ TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
     std::string text(std::filesystem::file_size(name), '\0');
     std::ifstream(name, std::ios::binary)
         .read(text.data(), static_cast<std::streamsize>(text.size()));
-    std::vector<size_t> needed;         /* where something stands that must be read */
+    std::vector<size_t> needed;         /* pages with data that must be read */
     for (uint64_t seq = 101; seq <= EVENTS; seq++)
         if (size_t at = text.find("n" + std::to_string(seq) + "xxx"); at != text.npos)
             needed.push_back(at);
@@ -269,7 +269,7 @@ TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
         EXPECT_TRUE(refused(page, std::string(PAGE, '\x5a'))) << "page at " << page;
         EXPECT_TRUE(refused(page, std::string(PAGE, '\0'))) << "page at " << page << ", zeros";
     }
-    /* And all others: refused or harmless. */
+    /* All other pages: refused or harmless. */
     for (std::streamoff page = 0; page < static_cast<std::streamoff>(text.size()); page += PAGE)
         refused(page, std::string(PAGE, '\x5a'));
     std::filesystem::remove_all(folder_ + ".good");

@@ -69,7 +69,7 @@ TEST_F(StoreTest, ASnapshotIsThereWithAllOfItsParts)
     ASSERT_TRUE(snapshot);
     ASSERT_EQ(snapshot->parts.size(), 2u);
     EXPECT_EQ(snapshot->parts[1]["jobs"], Json({3}));
-    /* Of one that was given up, and of one that follows. */
+    /* From a dropped snapshot, and from a later one. */
     ASSERT_EQ(store.write_snapshot_part(9, 0, {{"jobs", {4}}}), "");
     ASSERT_EQ(store.write_snapshot(8, 2, Json::object(), 3), "") << "parts are missing";
     snapshot = store.last_snapshot().value();

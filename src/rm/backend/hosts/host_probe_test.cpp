@@ -1,4 +1,5 @@
-/* The output of the script on this machine, and the meaning of answers of good and bad hosts. */
+/* The output of the script on this machine, and the meaning of valid and invalid answers of
+ * hosts. */
 
 #include "backend/hosts/host_probe.h"
 
@@ -37,7 +38,7 @@ class HostProbeTest : public testing::Test {
         std::ofstream(path) << text;
     }
 
-    /* As if ssh had run it. */
+    /* In place of ssh. */
     CommandEnd run(const std::string &script) const
     {
         write(folder_ / "script", script);

@@ -1,5 +1,5 @@
-/* The back end hosts with a core and a scripted ssh: the states of nodes on good, bad, slow and
- * failed hosts. */
+/* The back end hosts with a core and a scripted ssh: the states of nodes on correct, faulty,
+ * slow and failed hosts. */
 
 #include "backend/hosts/hosts_backend.h"
 
@@ -104,7 +104,8 @@ class HostsBackendTest : public testing::Test {
     {
         return turn_until([&] { return node(name) && node(name)->state() == state; });
     }
-    /* So many more probes of all hosts together have begun, and know their result. */
+    /* Waits until this number of further probes of all hosts together have begun, and have their
+     * results. */
     bool turn_for_polls(int count)
     {
         int before = polls();
@@ -215,8 +216,8 @@ TEST_F(HostsBackendTest, OneFailureAloneIsForgiven)
     backend_->check_node("a");
     EXPECT_TRUE(turn_for_polls(1));
     set("a", "well");
-    /* One that is under way counts, so it is requested until it begins; then the one before has
-     * been judged. */
+    /* A probe in progress counts: so this requests probes until one begins; then the one before
+     * has been evaluated. */
     for (int next : {polls() + 1, polls() + 2})
         EXPECT_TRUE(turn_until([&] { return backend_->check_node("a"), polls() >= next; }));
     EXPECT_EQ(node("a")->state(), NodeState::UP);
@@ -236,7 +237,7 @@ TEST_F(HostsBackendTest, AfterAFailedStepTheFirstFailureCounts)
     backend_->step_failed_on({"a", "unknown"});
     EXPECT_TRUE(turn_until_state("a", NodeState::DRAINING));
     EXPECT_EQ(node("b")->state(), NodeState::UP);
-    /* It answers nothing at all: it gets nothing new before that is certain. */
+    /* It does not answer at all: it gets no new processes before that is certain. */
     set("b", "hang");
     backend_->step_failed_on({"b"});
     EXPECT_TRUE(turn_until_state("b", NodeState::DRAINING));

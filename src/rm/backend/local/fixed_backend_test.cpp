@@ -21,7 +21,7 @@ class FixedBackendTest : public testing::Test {
         core_.handle({core_.state().seq + 1, ++now_ms_, std::move(content)});
         EXPECT_TRUE(violations(core_.state()).empty());
     }
-    /* As elasticd with another configuration. */
+    /* Like elasticd with another configuration. */
     void start(std::map<std::string, int> nodes)
     {
         backend_ = std::make_unique<FixedBackend>(

@@ -1,4 +1,4 @@
-/* How a nested elasticd reads the environments of batch systems. */
+/* The environments of batch systems, as read by a nested elasticd. */
 
 #include "backend/nested/nested.h"
 

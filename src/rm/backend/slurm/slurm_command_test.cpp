@@ -92,7 +92,7 @@ TEST(SlurmCommandTest, what_an_end_means)
         EXPECT_EQ(answer_of(ended(1, silent)).kind, SlurmAnswer::Kind::NONE) << silent;
 }
 
-/* Nobody knows whether it was done. */
+/* It is unknown whether it was performed. */
 TEST(SlurmCommandTest, ends_without_a_message)
 {
     CommandEnd late = ended(143, "");

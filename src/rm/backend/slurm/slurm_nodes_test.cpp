@@ -126,7 +126,7 @@ TEST_F(SlurmNodesTest, who_owns_a_slurm_job)
     spec.uid = 1001;
     JobId id = driver.submit(spec);
     SlurmJob job = slurm_job(7, {"h1"}, SlurmTag{"c", id, 1, 0, false});
-    /* another user has written our comment */
+    /* another user has written the comment of this elasticd */
     EXPECT_FALSE(is_own(job, "c", driver.core.state()));
     job.uid = 1001;
     EXPECT_TRUE(is_own(job, "c", driver.core.state()));

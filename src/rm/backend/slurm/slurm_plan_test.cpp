@@ -1,4 +1,4 @@
-/* The plan for Slurm's jobs, from the wanted and the present ones. */
+/* The plan for Slurm's jobs, from the required and the present ones. */
 
 #include "backend/slurm/slurm_plan.h"
 

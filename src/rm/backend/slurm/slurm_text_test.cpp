@@ -90,7 +90,7 @@ TEST(SlurmTextTest, the_cause_of_an_end_is_reported_before_nodes_are_clean)
     EXPECT_EQ(reported("BOOT_FAIL", "None"), "Slurm job 18 ended in Slurm as BOOT_FAIL");
 }
 
-/* A comment that reads as the next line, for whoever does not know the marker. */
+/* A comment that looks like the next line to a reader without the marker. */
 TEST(SlurmTextTest, why_a_job_waits)
 {
     for (const char *waits : {"Resources", "Priority", "ReqNodeNotAvail, Reserved for maintenance",

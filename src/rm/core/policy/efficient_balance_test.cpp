@@ -1,4 +1,4 @@
-/* Policy `efficient`: the jobs whose ends the first waiting job waits for end together
+/* Policy `efficient`: the jobs for whose ends the first waiting job waits end together
  * (SPEC-performance Q6c, T4). */
 
 #include "core/policy/policy_efficient_fixture.h"
@@ -9,7 +9,8 @@
 namespace elastic::rm {
 namespace {
 
-/* Two programs that use all that they get, of so many minutes, and one that needs the machine. */
+/* Two programs that use all their cores, with these run times in minutes, and one that needs the
+ * machine. */
 struct Balanced32 : Efficient {
     explicit Balanced32(int64_t first_limit = 60 * MINUTE, int64_t second_limit = 60 * MINUTE)
         : Efficient(1, 32)
@@ -24,7 +25,7 @@ struct Balanced32 : Efficient {
         spec.expect_ms = expect_ms;
         return start(spec, [](int) { return 0.001; });
     }
-    /* As go_on(), but an adaptation that is requested is not committed. */
+    /* Like go_on(), but a requested adaptation is not committed. */
     void sample_both(int minutes)
     {
         for (int i = 0; i < minutes; i++) {
@@ -46,12 +47,12 @@ TEST(EfficientTest, Q6c_T4_Q10_those_that_it_waits_for_end_together)
     machine.go_on(3);
     EXPECT_EQ(machine.sizes[machine.first].size() + machine.sizes[machine.second].size(), 4u)
         << "and that is all";
-    /* X3: the waiting job can show who was balanced for it. */
+    /* X3: the waiting job can show which jobs were balanced for it. */
     EXPECT_EQ(helpers_of(machine.driver.core.state(), machine.waits),
               (std::vector<Helper>{{machine.first, 16, 9, true}, {machine.second, 16, 23, true}}));
 }
 
-/* Nobody grows before cores are really free. */
+/* No job grows before cores are really free. */
 TEST(EfficientTest, Q10_growth_waits_for_what_is_freed)
 {
     Balanced32 machine;
@@ -125,7 +126,8 @@ TEST(EfficientTest, Q7_a_balance_moves_no_reservation)
     }
 }
 
-/* After a balance whoever ends before it goes ahead, but not who ends before the limits alone. */
+/* After a balance, a job may go ahead if it ends before the balanced end, but not if it only
+ * ends before the limits. */
 TEST(EfficientTest, Q8_backfill_does_not_delay_the_balanced_start)
 {
     Balanced32 machine;
@@ -137,7 +139,7 @@ TEST(EfficientTest, Q8_backfill_does_not_delay_the_balanced_start)
     EXPECT_EQ(machine.driver.job(early).state, JobState::STARTING);
 }
 
-/* With expectations alone, without a limit, there is a time as well. */
+/* Expectations without a limit also give a time. */
 TEST(EfficientTest, Q12_what_is_expected_will_do_without_limits)
 {
     Balanced32 machine(0, 0);

@@ -64,7 +64,7 @@ void fill(State &state, Chance &chance)
     }
 }
 
-/* Cores that would be free, by the worlds that remain. */
+/* Cores that would be free, computed from the remaining worlds. */
 Space with_shrinks(const State &state, const std::map<JobId, int> &shrinks)
 {
     Space space(state);

@@ -10,8 +10,8 @@
 namespace elastic::rm {
 namespace {
 
-/* 20 cores: 8 for a job that is to end in an hour, 8 for a program that scales and has grown from
- * 4, 4 that idle, since a job waits for 12. */
+/* 20 cores: 8 for a job that is to end in an hour, 8 for a program that scales and has grown
+ * from 4, and 4 idle ones, because a job waits for 12. */
 struct Machine {
     explicit Machine(bool whole = false, int64_t duration = SECOND, bool has_grown = true)
         : driver(PolicyKind::EFFICIENT, 5, 4), whole_nodes(whole), duration_ms(duration)
@@ -95,7 +95,7 @@ TEST(LoanTest, Q8_X1_reserved_cores_are_loaned)
     }
 }
 
-/* Two durations before the promised time, although the job is between its thresholds by then. */
+/* Two durations before the reserved time, although the job is then between its thresholds. */
 TEST(LoanTest, Q8_it_comes_back_in_time)
 {
     for (bool whole : {false, true}) {
@@ -137,8 +137,8 @@ TEST(LoanTest, Q8_it_comes_back_at_once_for_who_starts_sooner)
     EXPECT_EQ(machine.driver.job(machine.waits).state, JobState::STARTING);
 }
 
-/* Processes that end by themselves are those that were loaned; a return that this prevents is no
- * refusal. */
+/* If processes end by themselves, the loaned ones count as ended; a return that this prevents is
+ * not a refusal. */
 TEST(LoanTest, Q8_who_leaves_by_itself_keeps_no_loan)
 {
     Machine machine;
@@ -159,7 +159,8 @@ TEST(LoanTest, Q8_who_leaves_by_itself_keeps_no_loan)
     EXPECT_FALSE(job.withheld_loan);
 }
 
-/* Without the loan they could start; who stays for longer than the promise allows could not. */
+/* Without the loan they could start; a job that runs longer than the reservation allows could
+ * not. */
 TEST(LoanTest, Q8_a_loan_returns_for_a_backfilled_job)
 {
     Machine machine;

@@ -6,7 +6,7 @@
 namespace elastic::rm {
 namespace {
 
-/* Cores are worth so much to each user. */
+/* A fixed gain of cores for each user. */
 class GainOfUser : public Gain {
   public:
     explicit GainOfUser(std::map<uint32_t, double> gains) : gains_(std::move(gains)) {}
@@ -38,7 +38,7 @@ std::map<JobId, int> changes_of(const Gain &gain, const State &state)
 
 TEST(GainTest, idle_cores_go_where_they_are_worth_most)
 {
-    CoreDriver driver(PolicyKind::FCFS, 1, 12);         /* which leaves them idle */
+    CoreDriver driver(PolicyKind::FCFS, 1, 12);         /* which does not use them */
     for (uint32_t uid : {1, 2}) {
         JobSpec spec = of_user(uid, malleable(1, 12));
         spec.preferred = 1;

@@ -21,7 +21,7 @@ TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
         machine.go_on(100);
         if (idle_ppm == NO_LOANS) {
             EXPECT_NEAR(machine.driver.job(id).size(), 12, 3);
-        } else { /* the last step up was to twice as many, at most */
+        } else { /* the last step up at most doubled the size */
             EXPECT_GE(machine.driver.job(id).size(), 12);
             EXPECT_LE(machine.driver.job(id).size(), 24);
         }
@@ -32,7 +32,7 @@ TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
     }
 }
 
-/* Cores that bring no speed are released, although no job wants them, if there is a floor. */
+/* With a floor, cores without a gain in speed are released, although no job needs them. */
 TEST(MeasuredTest, cores_without_benefit_are_not_loaned)
 {
     SampledMachine machine(64);
@@ -53,8 +53,8 @@ TEST(MeasuredTest, cores_without_benefit_are_not_loaned)
     EXPECT_EQ(machine.changes, before);
 }
 
-/* Without a floor cores that idle go to all but those that are slower by them; noise of 10 %
- * changes none of it. */
+/* Without a floor, idle cores go to all jobs except those that become slower; noise of 10 % does
+ * not change that. */
 TEST(MeasuredTest, without_a_floor_idle_cores_are_loaned_to_jobs_that_are_not_slower)
 {
     auto slower_beyond = [](int most) {
@@ -86,7 +86,8 @@ TEST(MeasuredTest, without_a_floor_idle_cores_are_loaned_to_jobs_that_are_not_sl
     }
 }
 
-/* Fewer processes that are tried are measured, whatever happens meanwhile; then it grows again. */
+/* A trial with fewer processes is measured, whatever happens meanwhile; then the job grows
+ * again. */
 TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
 {
     SampledMachine machine(512);
@@ -105,7 +106,7 @@ TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
     EXPECT_EQ(machine.changes, before);
 }
 
-/* Borrowed cores go to a running job that can use them, too, at once. */
+/* Borrowed cores also go at once to a running job that can use them. */
 TEST(MeasuredTest, loans_go_to_jobs_that_use_them)
 {
     SampledMachine machine(64);
@@ -121,8 +122,8 @@ TEST(MeasuredTest, loans_go_to_jobs_that_use_them)
     EXPECT_EQ(machine.changes, before);
 }
 
-/* Cores that nobody else can use are loaned down to efficiency_idle, and go back at once to whoever
- * comes, before anybody gives what he uses well. */
+/* Cores that no other job can use are loaned down to efficiency_idle, and return at once to a
+ * new job, before any job releases cores that it uses well. */
 TEST(MeasuredTest, idle_cores_are_loaned_until_a_job_waits)
 {
     for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
@@ -152,8 +153,7 @@ TEST(MeasuredTest, idle_cores_are_loaned_until_a_job_waits)
     }
 }
 
-/* Of cores that it uses well nobody gives any while others have some on loan, whatever their
- * sizes. */
+/* No job releases cores that it uses well while others have loans, whatever their sizes. */
 TEST(MeasuredTest, loans_are_returned_first)
 {
     SampledMachine machine(144);

@@ -1,5 +1,5 @@
-/* Policy `measured`: sizes and exchanges that follow from given numbers alone, also from those of a
- * record. */
+/* Policy `measured`: sizes and exchanges that depend on given numbers alone, including those of
+ * a record. */
 
 #include "core/policy/measured_exchange.h"
 #include "core/policy/policy_measured_fixture.h"
@@ -7,14 +7,15 @@
 namespace elastic::rm {
 namespace {
 
-/* X1: from the numbers of a record alone follows what was decided. */
+/* X1: the numbers of a record alone determine the decision. */
 TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
 {
     const JobSpec spec = malleable(1, 16);
     std::map<std::string, int> rules;
     std::deque<SampledMachine> machines;
     for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
-        for (double share : {-1.0, 0.02, 0.15}) { /* MPI time is no evidence, but the first time */
+        /* MPI time is no evidence, except the first time */
+        for (double share : {-1.0, 0.02, 0.15}) {
             SampledMachine &machine = machines.emplace_back(16);
             machine.loan_down_to(idle_ppm);
             SampledProgram::Law untold = [share](int) { return share; };
@@ -44,7 +45,7 @@ TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
             if (rule == "reduce") {
                 int64_t least = measured_least(numbers.value(), Floor::IDLE);
                 EXPECT_GT(least, 0);
-                if (is_wanted.get<bool>()) /* and with what is loaned */
+                if (is_wanted.get<bool>()) /* including loans */
                     least = std::min(least, measured_least(numbers.value(), Floor::EFFICIENT));
                 EXPECT_EQ(least, size);
             } else if (rule == "balance") {
@@ -74,7 +75,8 @@ TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
         EXPECT_GT(rules[rule], 0) << rule;
 }
 
-/* K, K3: half is tried once, of whom nothing shows that it needs all, and if it is worth it. */
+/* K, K3: if no measurement shows that a job needs all processes, half is tried once, if that
+ * pays. */
 TEST(MeasuredTest, K_who_is_doubtful_and_what_is_tried)
 {
     const JobSpec spec = malleable(1, 64);

@@ -21,7 +21,7 @@ constexpr int CHANGES_MAX = 8;       /* of each job */
 
 struct Program {
     double serial = 0;   /* of one process */
-    int end = 1;         /* more processes bring nothing */
+    int end = 1;         /* more processes give no gain */
     double round_ms = 0; /* of one process */
     bool untold = false; /* its MPI time does not show how far it scales */
 };
@@ -66,7 +66,7 @@ struct Mixture {
             sum += std::log(law_of(programs[i])(sizes[i]));
         return sum;
     }
-    /* Each step goes to whom it brings most: the logarithms are concave. */
+    /* Each step goes to the job with the highest gain: the logarithms are concave. */
     Sizes best() const
     {
         Sizes sizes(programs.size(), 1);
@@ -158,7 +158,7 @@ class MixedMachine {
 struct Outcome {
     Sizes best, sizes;
     double loss = 0;   /* of the sum of the logarithms of speed */
-    bool near = true;  /* each size is at most 1 off; cores that nobody can use are anywhere */
+    bool near = true;  /* each size is at most 1 off; cores that no job can use may be anywhere */
     bool quick = true; /* at most CHANGES_MAX changes of each job */
     bool is_stable = true; /* at most one more of each in 100 samples */
 };

@@ -38,7 +38,7 @@ TEST(EasyTest, short_jobs_are_backfilled_and_long_ones_fit_beside)
     CoreDriver driver(PolicyKind::EASY, 2, 4);
     JobId runs = driver.submit(rigid(5, 10 * MINUTE));          /* 3 cores are free */
     driver.run(runs);
-    JobId first = driver.submit(rigid(7, MINUTE));      /* in 10 minutes, beside 1 core */
+    JobId first = driver.submit(rigid(7, MINUTE));      /* in 10 minutes, besides 1 core */
     JobId too_long = driver.submit(rigid(2, 11 * MINUTE));
     JobId short_one = driver.submit(rigid(1, 9 * MINUTE));
     JobId beside = driver.submit(rigid(1));

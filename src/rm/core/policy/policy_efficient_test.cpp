@@ -81,7 +81,7 @@ TEST(EfficientTest, R3_gives_to_those_that_wait_when_it_has_data)
     EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING);
 }
 
-/* It is no program of which all processes do the same: no candidate, for nothing. */
+/* Its processes do not run a common loop: it is no candidate in any case. */
 TEST(EfficientTest, J3_a_job_without_a_loop_of_all_processes_does_not_change)
 {
     Efficient machine(1, 8);
@@ -207,7 +207,8 @@ TEST(EfficientTest, G147_cannon_grows_and_gauss_gives)
     EXPECT_EQ(machine.sizes[first], (std::vector<int>{256, 361, 441, 484}));
 }
 
-/* G, figure 14.8: the same with smaller matrices, by whole nodes: both give, and nobody grows. */
+/* G, figure 14.8: the same with smaller matrices, with whole nodes: both release cores, and none
+ * grows. */
 TEST(EfficientTest, G148_small_cannon_gives_as_well)
 {
     Efficient machine(32, 16);
@@ -231,8 +232,8 @@ TEST(EfficientTest, G148_small_cannon_gives_as_well)
         << "idle nodes stay idle";
 }
 
-/* R1: samples that are wrong by a tenth let nothing be done that is not right; what is far from the
- * thresholds is done all the same. */
+/* R1: samples with errors of a tenth cause no wrong change; changes far from the thresholds are
+ * still made. */
 TEST(EfficientTest, R1_noise_of_a_tenth_makes_no_wrong_decision)
 {
     for (double mtct : {0.0101, 0.012, 0.03, 0.09, 0.099}) {
@@ -258,7 +259,7 @@ TEST(EfficientTest, R1_noise_of_a_tenth_makes_no_wrong_decision)
     }
 }
 
-/* Q13, X1: it comes to rest, and each record's numbers give its range. */
+/* Q13, X1: sizes become stable, and each record's numbers give its range. */
 TEST(EfficientTest, Q13_X1_sizes_become_stable_with_a_reason)
 {
     for (double slope : {0.0005, 0.002, 0.01}) {
@@ -273,7 +274,8 @@ TEST(EfficientTest, Q13_X1_sizes_become_stable_with_a_reason)
     }
 }
 
-/* R6: a size that was too large is not tried again, and the way back ends at one that was not. */
+/* R6: a size that was too large is not tried again, and the way back ends at a size that was
+ * not. */
 TEST(EfficientTest, R6_Q13_a_kink_is_found_and_not_passed)
 {
     Config config = CoreDriver::config_of(PolicyKind::EFFICIENT);

@@ -44,7 +44,7 @@ TEST(FillTest, one_change_serves_all_that_wait)
     EXPECT_EQ(driver.job(first).requests, 1u);
 }
 
-/* It can have no more than its share, so that it has nothing to give before others are below
+/* It can have no more than its share, so that it need not release cores before others are below
  * theirs. */
 TEST(FillTest, who_can_only_be_smaller_than_the_share_keeps_what_it_has)
 {
@@ -64,7 +64,7 @@ TEST(FillTest, what_is_freed_for_one_is_not_taken_by_another)
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId first = driver.submit(malleable(2, 6));
     driver.run(first);
-    JobId big = driver.submit(rigid(5));        /* 2 are free: 3 must come */
+    JobId big = driver.submit(rigid(5));        /* 2 are free: 3 must be released */
     ASSERT_TRUE(driver.last<ResizeStep>());
     EXPECT_EQ(driver.last<ResizeStep>()->size, 3);
     JobId small = driver.submit(rigid(2));      /* fits now, and would delay it */
@@ -84,7 +84,7 @@ TEST(FillTest, jobs_that_start_count_in_the_reservation)
     driver.end(all);
     EXPECT_EQ(state_of(driver, starts), JobState::STARTING);
     EXPECT_EQ(state_of(driver, first), JobState::PENDING);
-    /* the first is promised a start in 10 minutes */
+    /* the first one has a reservation in 10 minutes */
     EXPECT_EQ(state_of(driver, too_long), JobState::PENDING);
     EXPECT_EQ(state_of(driver, short_one), JobState::STARTING);
 }
@@ -96,7 +96,7 @@ TEST(FillTest, malleable_jobs_give_cores_to_a_backfilled_job_that_ends_in_time)
     JobId grown = driver.submit(malleable(2, 8, 60 * MINUTE));
     driver.run(grown);
     EXPECT_EQ(driver.job(grown).size(), 8);
-    JobId first = driver.submit(rigid(8, MINUTE));      /* promised in 60 minutes */
+    JobId first = driver.submit(rigid(8, MINUTE));      /* reserved in 60 minutes */
     JobId too_long = driver.submit(rigid(4, 61 * MINUTE));
     EXPECT_FALSE(driver.last<ResizeStep>());
     JobId endless = driver.submit(rigid(4));
@@ -123,7 +123,7 @@ TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId malleable_one = driver.submit(malleable(2, 7, 60 * MINUTE));
     driver.send(StepStarted{{malleable_one, 1}});
-    JobId first = driver.submit(rigid(6, MINUTE));      /* as soon as the other one gives 5 */
+    JobId first = driver.submit(rigid(6, MINUTE));      /* as soon as the other one releases 5 */
     JobId in_time = driver.submit(rigid(1, 30 * MINUTE));
     EXPECT_EQ(state_of(driver, in_time), JobState::PENDING);
     driver.send(StepRigid{{malleable_one, 1}});
@@ -131,7 +131,7 @@ TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
     EXPECT_EQ(state_of(driver, first), JobState::PENDING);
 }
 
-/* It would end too late by the time when the cores are free: nobody is delayed. */
+/* It would end after the time when the cores are free: no job is delayed. */
 TEST(FillTest, a_job_that_gets_cores_too_late_is_not_backfilled)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
@@ -156,7 +156,7 @@ TEST(FillTest, never_below_the_minimum_and_only_allowed_sizes)
     JobId big = driver.submit(rigid(13));       /* would need a size below 4 */
     EXPECT_FALSE(driver.last<ResizeStep>());
     JobId small = driver.submit(rigid(1));
-    EXPECT_FALSE(driver.last<ResizeStep>());    /* the big one is first; this may run for ever */
+    EXPECT_FALSE(driver.last<ResizeStep>()); /* the large one is first; this one may run for ever */
     driver.send(Cancel{{"c", big}});
     ASSERT_TRUE(driver.last<ResizeStep>());
     EXPECT_EQ(driver.last<ResizeStep>()->size, 8);
@@ -215,7 +215,7 @@ TEST(FillTest, malleable_jobs_leave_a_draining_node)
     EXPECT_EQ(driver.job(moves).requests, 1u);
 }
 
-/* Without arrivals and ends, everything comes to rest. */
+/* Without arrivals and ends, all sizes become stable. */
 TEST(FillTest, no_oscillation)
 {
     for (int wanted : {1, 3, 6, 10}) {
@@ -244,7 +244,7 @@ TEST(FillTest, no_oscillation)
     }
 }
 
-/* SPEC-performance X1, X3: a change shows for whom it is made. */
+/* SPEC-performance X1, X3: a change shows for which job it is made. */
 TEST(FillTest, a_donor_records_the_recipient)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);

@@ -1,4 +1,4 @@
-/* Policy `measured`: the cores of jobs follow from their measurements; noise changes nothing. */
+/* Policy `measured`: the cores of jobs depend on their measurements; noise changes nothing. */
 
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int CHANGES_MAX = 8; /* of each job, until all have their sizes */
 
-/* Programs that go faster with up to 2, up to 6, and all processes, on 16 cores. */
+/* Programs that become faster with up to 2, up to 6, and all processes, on 16 cores. */
 struct ThreePrograms : SampledMachine {
     ThreePrograms() : SampledMachine(16)
     {
@@ -33,8 +33,8 @@ TEST(MeasuredTest, three_programs_get_what_they_can_use_in_few_adaptations)
     EXPECT_EQ(machine.changes, before) << "it has not come to rest";
 }
 
-/* K: of no program does MPI time show that it needs fewer processes (bench/phases -s), no core
- * idles, and nobody waits.  Whoever came first. */
+/* K: for no program does the MPI time show that it needs fewer processes (bench/phases -s), no
+ * core idles, and no job waits.  For any order of submission. */
 TEST(MeasuredTest, K_an_unknown_benefit_is_tried_among_running_jobs)
 {
     for (double share : {0.0, 0.02, 0.15}) {
@@ -60,7 +60,7 @@ TEST(MeasuredTest, K_an_unknown_benefit_is_tried_among_running_jobs)
     }
 }
 
-/* The same if samples are wrong from the beginning: sizes near by are no proof then. */
+/* The same if samples have errors from the beginning: then near sizes are no proof. */
 TEST(MeasuredTest, K_noise_from_the_beginning_hides_nothing)
 {
     for (int64_t floor : {NO_FLOOR, LOANS}) {
@@ -121,7 +121,7 @@ TEST(MeasuredTest, what_was_learned_holds_for_the_next_run)
     EXPECT_GT(run(2), 0) << "another user";
 }
 
-/* Of whole nodes, too: part of a node is of no use to others. */
+/* For whole nodes, too: part of a node is of no use to others. */
 TEST(MeasuredTest, Q13_exchanges_of_whole_nodes_come_to_rest)
 {
     for (double share : {0.0, 0.02, -1.0}) {
@@ -139,7 +139,7 @@ TEST(MeasuredTest, Q13_exchanges_of_whole_nodes_come_to_rest)
     }
 }
 
-/* R5: whatever is known of it, a job of whole nodes fills those that it has. */
+/* R5: with any measurements, a job of whole nodes fills its nodes. */
 TEST(MeasuredTest, R5_whole_nodes_are_filled)
 {
     for (double serial : {0.01, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3}) {
@@ -160,7 +160,7 @@ TEST(MeasuredTest, R5_whole_nodes_are_filled)
     }
 }
 
-/* The state is settled: samples that are wrong by up to 10 % change nothing. */
+/* In the final state, samples with errors of up to 10 % change nothing. */
 TEST(MeasuredTest, noise_changes_nothing)
 {
     ThreePrograms machine;
@@ -179,7 +179,7 @@ TEST(MeasuredTest, who_scales_perfectly_has_the_machine_alone)
     EXPECT_EQ(machine.changes, 0);
 }
 
-/* Idle cores go to whom they make faster. */
+/* Idle cores go to jobs that become faster by them. */
 TEST(MeasuredTest, cores_go_where_they_make_faster)
 {
     SampledMachine machine(16);
@@ -190,8 +190,8 @@ TEST(MeasuredTest, cores_go_where_they_make_faster)
     EXPECT_GE(machine.size(0) + machine.size(1), 14);
 }
 
-/* A sample is followed by a decision only if it may lead to one: CoreDriver, which runs the policy
- * after each event, never gets another one.  How far programs scale changes now and then. */
+/* A decision follows a sample only if the sample can change it: CoreDriver, which runs the
+ * policy after each event, never gets another one.  The scaling of programs changes sometimes. */
 TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
 {
     int changes = 0;
@@ -228,9 +228,8 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
     EXPECT_GT(changes, 200);
 }
 
-/* A user who wants more cores states that his program becomes the faster the more it has, however
- * much: it gets what one gets that makes full use of all, and gives to those that wait as that one
- * does. */
+/* A user who wants more cores states that his program scales without a limit: it gets the same
+ * as a program that makes full use of all cores, and releases as many for waiting jobs. */
 TEST(MeasuredTest, who_boasts_gets_no_more_than_who_scales)
 {
     auto boasts = [](int size) { return std::pow(size, 3.0); };
@@ -252,8 +251,8 @@ TEST(MeasuredTest, who_boasts_gets_no_more_than_who_scales)
     }
 }
 
-/* Samples that show that it goes faster with fewer, or stands still, take nothing from others and
- * break nothing. */
+/* Samples which show that a job is faster with fewer processes, or stands still, take nothing
+ * from others and break nothing. */
 TEST(MeasuredTest, nonsense_of_one_job_leaves_the_others_theirs)
 {
     for (auto nonsense : {SampledProgram::Law([](int size) { return 1.0 / size; }),

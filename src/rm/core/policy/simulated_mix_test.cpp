@@ -1,4 +1,4 @@
-/* Policy `fill` on mixes of elastic and rigid jobs, against others on a simulated machine. */
+/* Policy `fill` on mixes of elastic and rigid jobs, compared with others on a simulated machine. */
 
 #include "core/core_driver.h"
 #include "core/record.h"
@@ -70,7 +70,7 @@ TEST(MixTest, nobody_starves)
                 const Job *whole = cluster.core().state().job(11);
                 ASSERT_TRUE(whole);
                 ASSERT_EQ(whole->spec.minimum, 8);
-                /* The jobs before it, the running ones, and those that passed it: each at most
+                /* The jobs before it, the running ones, and those that overtook it: each at most
                  * once. */
                 EXPECT_LT(whole->started_ms - whole->submitted_ms, 5 * SMALL_MS)
                     << to_string(policy) << " " << limit_ms << " " << elastic;

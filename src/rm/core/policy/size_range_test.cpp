@@ -1,4 +1,5 @@
-/* The range by MPI time (R), and when all end together (T): the numbers of SPEC-performance. */
+/* The range by MPI time (R), and the sizes with which all end together (T): the numbers of
+ * SPEC-performance. */
 
 #include "core/policy/size_range.h"
 
@@ -106,7 +107,7 @@ TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
     EXPECT_EQ(proven_of(known, 301, 32, 64), 0);
 }
 
-/* Of a program whose MTCT at a size is a law, from one size to where it stays. */
+/* For a program whose MTCT is a function of its size: from one size to the stable one. */
 struct StableSize {
     int size, changes = 0;
 };
@@ -133,9 +134,10 @@ StableSize stabilize(const JobSpec &spec, int first, const std::function<double(
     return job;
 }
 
-/* To the same size as by halves, or the next one, in no more adaptations: where allowed sizes
- * are a factor of two apart, and MTCT grows at most as the size does, as one size alone cannot show
- * that it grows faster.  Then it may go one further.  Else it goes between the thresholds. */
+/* The model reaches the same size as halving, or the next one, in no more adaptations, if
+ * allowed sizes are a factor of two apart, and MTCT grows at most in proportion to the size: one
+ * size alone cannot show a faster growth.  Then it may go one further.  Else it goes between the
+ * thresholds. */
 TEST(SizeRangeTest, R7_the_model_goes_there_at_once)
 {
     JobSpec any = malleable(1, 1 << 12), powers = any;
@@ -207,8 +209,8 @@ TEST(BalanceTest, T2_golden)
     ASSERT_TRUE(second);
     EXPECT_EQ(second->end_ms, 3 * MINUTE);
     EXPECT_EQ(second->sizes, (std::vector<int>{8, 4, 8}));
-    /* The first of the specification has sizes between whole numbers; a hundred times as many
-     * cores show them. */
+    /* The first example of the specification has sizes between whole numbers; a hundred times as
+     * many cores show them. */
     JobSpec more = malleable(1, 2000);
     auto first =
         balance({of(more, 4000 * MINUTE, 1, 2000), of(more, 8000 * MINUTE, 1, 2000)}, 1600);
@@ -296,7 +298,7 @@ TEST(BalanceTest, T5_is_not_the_floor_of_reals)
     EXPECT_EQ(found->sizes, (std::vector<int>{8, 2, 2, 2, 2}));
 }
 
-/* T4: no assignment of allowed sizes ends earlier, by trying all. */
+/* T4: no assignment of allowed sizes ends earlier; checked by trying all. */
 TEST(BalanceTest, T4_is_the_best_of_all_assignments)
 {
     std::mt19937_64 random(1);

@@ -1,6 +1,5 @@
-/* The reason of a start in a record `placed`; SPEC-performance X1.  (That each record's rule
- * and size follow from its `why` alone, whatever happens, is checked in all tests and
- * simulations: Monitor, invariants.h.) */
+/* The reason of a start in a record `placed`; SPEC-performance X1.  (All tests and simulations
+ * check that each record's rule and size depend on its `why` alone: Monitor, invariants.h.) */
 
 #include "core/policy/start_numbers.h"
 
@@ -128,7 +127,7 @@ TEST(StartNumbersTest, X1_a_malleable_job_is_grown_and_its_user_s_limit_cuts_it)
     EXPECT_EQ(allocated->data.at("size"), 3);
 }
 
-/* Changes that are made for other reasons than speed have a rule, too. */
+/* Changes for other reasons than speed have a rule, too. */
 TEST(StartNumbersTest, X1_a_user_and_a_drained_node_are_rules)
 {
     CoreDriver driver(PolicyKind::FILL, 2, 4);

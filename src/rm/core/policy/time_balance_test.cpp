@@ -1,4 +1,4 @@
-/* When a balance is worth a change, and whose: SPEC-performance T6, Q6c, K2. */
+/* Whether a balance is worth a change, and of which jobs: SPEC-performance T6, Q6c, K2. */
 
 #include "core/policy/time_balance.h"
 
@@ -50,7 +50,7 @@ TEST(TimeBalanceTest, R4_an_unchanged_job_takes_part_with_its_size)
     EXPECT_EQ(machine.sizes(), std::vector<int>()) << "nobody can end before it";
 }
 
-/* The first need not give what the second cannot use. */
+/* The first need not release cores that the second cannot use. */
 TEST(TimeBalanceTest, T6_who_need_not_change_keeps_what_it_has)
 {
     Machine machine;
@@ -79,8 +79,8 @@ TEST(TimeBalanceTest, Q6c_K2_small_gains_change_nothing)
     EXPECT_EQ(machine.sizes(), std::vector<int>()) << "and so does who grows";
 }
 
-/* Of two that could grow the one whose change costs too much is left as it is, the rest solved
- * again. */
+/* Of two that could grow, the one whose change costs too much is not changed, and the rest is
+ * solved again. */
 TEST(TimeBalanceTest, T6_K2_who_does_not_pay_is_taken_out)
 {
     Machine machine;

@@ -1,4 +1,4 @@
-/* Policy `fill` on whole nodes, and other jobs that need them. */
+/* Policy `fill` on whole nodes, and jobs of others that need them. */
 
 #include "core/policy/policy_fixture.h"
 
@@ -86,11 +86,12 @@ TEST_F(WholeNodesTest, jobs_give_way_to_others_and_come_back)
     ASSERT_EQ(resized(), 8);
     EXPECT_EQ(driver.last<ResizeStep>()->reason, "nodes for Slurm job 7 of bob");
     driver.commit(first);
-    driver.wait(10 * MINUTE);           /* what idles is left to them */
+    driver.wait(10 * MINUTE);           /* idle nodes are left to them */
     EXPECT_EQ(driver.job(first).size(), 8);
     driver.send(NodeSuspect{"n2", "in use"});
     driver.send(NodeSuspect{"n3", "in use"});
-    EXPECT_EQ(driver.core.state().wanted_nodes, 0);     /* what they have taken they want no more */
+    /* nodes that they have received are no longer requested */
+    EXPECT_EQ(driver.core.state().wanted_nodes, 0);
     driver.send(NodesWanted{0, ""});
     driver.wait(MINUTE);
     EXPECT_EQ(driver.job(first).size(), 8);
@@ -109,7 +110,7 @@ TEST_F(WholeNodesTest, jobs_of_others_precede_our_own_queue)
     driver.send(NodesWanted{1, "others"});
     EXPECT_EQ(resized(), 12);
     JobId waiting = driver.submit(rigid(4));
-    driver.commit(first);               /* one node for them, the next one for ours */
+    driver.commit(first);               /* one node for them, the next one for own jobs */
     EXPECT_EQ(state_of(driver, waiting), JobState::PENDING);
     ASSERT_TRUE(driver.job(first).adaptation);
     EXPECT_EQ(driver.job(first).adaptation->size, 8);
@@ -127,7 +128,8 @@ TEST_F(WholeNodesTest, nobody_grows_into_more_nodes_while_others_wait)
     driver.send(NodesWanted{1, "others"});
     driver.commit(first);
     ASSERT_EQ(driver.job(first).size(), 8);
-    driver.send(NodeUp{"n3", 4});       /* one is theirs, and the other is not for growing */
+    /* one belongs to them, and the other must not be used for growth */
+    driver.send(NodeUp{"n3", 4});
     driver.wait(MINUTE);
     EXPECT_EQ(driver.job(first).requests, 1u);
     JobId starts = driver.submit(rigid(1));
@@ -148,8 +150,7 @@ TEST_F(WholeNodesTest, nobody_goes_below_the_minimum_or_gives_way_in_vain)
     EXPECT_EQ(resized(), 8);
 }
 
-/* The request comes and goes, again and again, at the worst moments: each gives at most two
- * changes. */
+/* The request starts and ends repeatedly, at the worst times: each causes at most two changes. */
 TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
 {
     JobId first = driver.submit(malleable(1, 16)), second = driver.submit(malleable(1, 16));
@@ -169,7 +170,7 @@ TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
             driver.send(NodesWanted{0, ""});
         driver.wait(1000);
     }
-    /* Each request: one change of each to give, one to take back. */
+    /* Each request: one change of each to release, one to grow again. */
     EXPECT_LE(driver.job(first).requests + driver.job(second).requests, 4 * slot_requests + 3);
     EXPECT_GE(driver.job(first).requests + driver.job(second).requests, slot_requests);
 }

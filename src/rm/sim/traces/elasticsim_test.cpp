@@ -1,4 +1,4 @@
-/* The program as people call it: files that it reads and writes, and exit codes. */
+/* The program as called by people: files that it reads and writes, and exit codes. */
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ class ElasticsimTest : public testing::Test {
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 
-    /* Its exit code; what it prints is in `output_`. */
+    /* Returns its exit code; its output is in `output_`. */
     int run(const std::string &arguments)
     {
         std::string command = program_ + " " + arguments + " 2>&1";
@@ -155,7 +155,7 @@ TEST_F(ElasticsimTest, TheJobsOfAnElasticd)
     EXPECT_NE(output_.find("nowhere/store.sqlite"), std::string::npos) << output_;
 }
 
-/* Lines that are no jobs are told, left out and counted; jobs larger than the machine, too. */
+/* Lines that are not jobs are reported, omitted and counted; jobs larger than the machine, too. */
 TEST_F(ElasticsimTest, ABrokenTraceIsReportedLineByLine)
 {
     const std::string rest = " -1 -1 -1 600 -1 1 3 -1 -1 -1 -1 -1 -1\n";

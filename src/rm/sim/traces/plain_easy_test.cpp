@@ -1,9 +1,10 @@
 /*
  * EASY backfilling a second time, in a simple form: one pool of processors and no records.  On a
- * machine of single-processor nodes the core starts every job at the same time as this.  No job is
- * ended by its limit.
+ * machine of single-processor nodes the core starts every job at the same time as this form.  No
+ * job is ended by its limit.
  *
- * ELASTIC_TRACE names a trace (SWF) that is replayed as well, on as many such nodes as it states.
+ * ELASTIC_TRACE names a trace (SWF) that is replayed as well, on the number of such nodes that it
+ * states.
  */
 
 #include <gtest/gtest.h>
@@ -62,7 +63,8 @@ class PlainEasy {
         }
         if (waiting_.empty() || free_ == 0)
             return;
-        /* When, by the limits, the first one will fit, and what is left beside it then. */
+        /* The time when, by the limits, the first one will fit, and the remaining processors
+         * then. */
         int need = jobs_[waiting_.front()].size, then = free_;
         int64_t shadow_ms = now_ms_;
         for (const auto &[end_ms, job] : running_) {
@@ -140,7 +142,7 @@ TEST(PlainEasyTest, every_job_starts_at_the_same_time)
     }
 }
 
-/* Nothing, unless one is named. */
+/* Skipped unless a trace is named. */
 TEST(PlainEasyTest, on_a_real_trace)
 {
     const char *path = std::getenv("ELASTIC_TRACE");

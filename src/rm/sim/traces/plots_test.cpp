@@ -19,8 +19,8 @@ size_t count(const std::string &text, const std::string &what)
     return found;
 }
 
-/* Whether each element that begins also ends, in the right order, and no character stands for
- * itself that may not. */
+/* Whether each element that begins also ends, in the right order, and special characters are
+ * escaped. */
 testing::AssertionResult well_formed(const std::string &xml)
 {
     std::vector<std::string> open;

@@ -1,4 +1,4 @@
-/* Replays whose outcome is known. */
+/* Replays with known outcomes. */
 
 #include "sim/traces/trace_replay.h"
 
@@ -87,8 +87,8 @@ TEST(ReplayTest, a_malleable_job_alone_uses_the_machine)
     EXPECT_NEAR(static_cast<double>(outcome.jobs[0].end_ms), 10000, 10);
 }
 
-/* A program that four processes make as fast as it can be: fill gives it the machine, measured does
- * not. */
+/* A program that reaches its maximum speed with four processes: fill gives it the machine,
+ * measured does not. */
 TEST(ReplayTest, samples_show_measured_the_unusable_processes)
 {
     Speedup table = TableSpeedup{{{1, 1}, {4, 4}, {16, 4.2}}};
@@ -111,7 +111,7 @@ TEST(ReplayTest, samples_show_measured_the_unusable_processes)
     }
 }
 
-/* Standing still costs what it costs. */
+/* A standstill has its exact cost. */
 TEST(ReplayTest, cost_of_an_adaptation)
 {
     AdaptationCost cost;
@@ -120,7 +120,7 @@ TEST(ReplayTest, cost_of_an_adaptation)
     cost.bytes_per_core = 1e9;
     cost.cores_per_node = 4;
     EXPECT_EQ(cost.standstill_of(4, 8), 5 + 2000); /* half of 4 GB leave one node */
-    EXPECT_EQ(cost.standstill_of(8, 4), 5 + 4000); /* half of 8 GB come to one node */
+    EXPECT_EQ(cost.standstill_of(8, 4), 5 + 4000); /* half of 8 GB arrive at one node */
 
     auto options = machine(2, 4, PolicyKind::FILL);
     auto workload = workload_of({job(0, 100, 8), job(10, 10, 4)}, options, 1);
@@ -141,7 +141,7 @@ TEST(ReplayTest, the_limit_ends_a_job)
     EXPECT_LT(outcome.jobs[0].end_ms, 51000);
 }
 
-/* It makes room for one that is submitted at that moment. */
+/* It frees cores for a job that is submitted at that time. */
 TEST(ReplayTest, the_limit_ends_a_job_when_another_comes)
 {
     auto options = machine(1, 4, PolicyKind::EASY);

@@ -23,7 +23,7 @@ struct Chance {
     }
 };
 
-/* More than the machine can hold for a while; all ask for at least the time that they take. */
+/* More than the machine can hold for some time; all request at least their run time. */
 Trace busy_trace(uint64_t seed, int nodes, int cores)
 {
     Chance chance{std::mt19937_64(seed)};
@@ -60,8 +60,8 @@ struct Reservations {
         int size = fixed_size(state, first.spec);
         return Reservation(state, Space(state), first.spec, size).time_ms();
     }
-    /* By the jobs' limits alone, if nobody gave anything, or as the policy promises it, whichever
-     * is earlier. */
+    /* By the jobs' limits alone, without donations, or by the reservation of the policy,
+     * whichever is earlier. */
     static int64_t of_fill(const State &state, const Job &first)
     {
         bool efficient = state.config.policy == PolicyKind::EFFICIENT;
@@ -76,8 +76,8 @@ struct Reservations {
     }
 };
 
-/* `cost_ms`: of an adaptation; so long, and twice as long, a start may be late that waits for what
- * others give.  How many times something was loaned. */
+/* `cost_ms`: of an adaptation; a start that waits for donations may be late by this time or
+ * twice this time.  Returns the number of loans. */
 int check(PolicyKind policy, double malleable, AdaptationCost cost = {0, 0, 0})
 {
     constexpr int NODES = 4, CORES = 8;
@@ -88,7 +88,7 @@ int check(PolicyKind policy, double malleable, AdaptationCost cost = {0, 0, 0})
         WorkloadOptions slot_requests;
         slot_requests.machine = {{{NODES, CORES}}};
         slot_requests.malleable = malleable;
-        /* some are to stay as they are after they have grown (R4) */
+        /* some keep their sizes after they have grown (R4) */
         slot_requests.speedups = {LinearSpeedup{}, AmdahlSpeedup{0.005}, AmdahlSpeedup{0.02}};
         slot_requests.prefer_trace_size = policy == PolicyKind::EASY;
         slot_requests.seed = seed;
@@ -137,7 +137,7 @@ TEST(ReservationTest, Q7_efficient_keeps_it)
         EXPECT_GT(check(PolicyKind::EFFICIENT, malleable), 100) << "too little was loaned";
 }
 
-/* Borrowed cores return before the reserved time, as long as that takes. */
+/* Borrowed cores return before the reserved time, by the time that their return takes. */
 TEST(ReservationTest, Q8_efficient_keeps_it_if_changes_take_their_time)
 {
     AdaptationCost cost;

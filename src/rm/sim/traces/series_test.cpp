@@ -1,4 +1,4 @@
-/* The plots of outcomes whose numbers are known. */
+/* The plots of outcomes with known numbers. */
 
 #include "sim/traces/series.h"
 
@@ -62,7 +62,7 @@ TEST(SeriesTest, WhatWasStoppedGoesOnToTheLastEnd)
     EXPECT_TRUE(series_of({}, {}, 4, 2).waiting.empty());
 }
 
-/* All that a replay books is found again. */
+/* The series contains all bookings of a replay. */
 TEST(SeriesTest, AReplaysBookings)
 {
     Trace trace;

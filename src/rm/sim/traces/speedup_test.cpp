@@ -1,4 +1,4 @@
-/* Scaling models at values that are known, and what is refused. */
+/* Scaling models at known values, and refused models. */
 
 #include "sim/traces/speedup.h"
 

@@ -89,11 +89,11 @@ TEST(StoreWorkloadTest, TheSizeIsOneThatTheJobCanHave)
     Job job = grown(1);
     job.spec.size_rule = SizeRule::POWER_OF_TWO;
     EXPECT_EQ(make_workload(std::vector{job}, machine(1, 8)).jobs.at(0).size, 4);
-    job.spec.maximum = 2;       /* its user has taken the rest away since */
+    job.spec.maximum = 2;       /* its user has reduced it since */
     EXPECT_EQ(make_workload(std::vector{job}, machine(1, 8)).jobs.at(0).size, 2);
 }
 
-/* As it was, if nothing is different: alone on its machine, with a law of equal parts. */
+/* Unchanged, if nothing is different: alone on its machine, with an equal model. */
 TEST(StoreWorkloadTest, RigidJobsRunAsTheyDid)
 {
     std::vector<Job> ended = {ran(1, 0, 0, 30, 8), ran(2, 1, 30, 50, 8), ran(3, 2, 50, 55, 4)};
@@ -108,7 +108,7 @@ TEST(StoreWorkloadTest, RigidJobsRunAsTheyDid)
         EXPECT_EQ(outcome.jobs[i].start_ms, ended[i].started_ms - BEGIN_MS);
         EXPECT_EQ(outcome.jobs[i].end_ms, ended[i].ended_ms - BEGIN_MS);
     }
-    slot_requests.malleable = 1;       /* what would have been */
+    slot_requests.malleable = 1;       /* the possible result */
     options.config.policy = PolicyKind::FILL;
     Workload elastic = make_workload(ended, slot_requests);
     EXPECT_EQ(elastic.jobs[2].spec.minimum, 1);

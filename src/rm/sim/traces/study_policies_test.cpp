@@ -41,7 +41,7 @@ Outcome study(const std::string &policy, int cores, const std::vector<StudyJob> 
     return replay(workload, options);
 }
 
-/* All that the job has had, one after the other. */
+/* All sizes of the job, in order. */
 std::vector<int> sizes_of(const Outcome &outcome, size_t job)
 {
     std::vector<int> sizes;
@@ -117,7 +117,7 @@ TEST(StudyPoliciesTest, idle_cores_go_to_whom_the_strategy_says)
     EXPECT_NEAR(preferred - 4, other_preferred - 16, 3);
 }
 
-/* Both have what they want; a rigid job of 6 comes. */
+/* Both have their requested sizes; a rigid job of 6 is submitted. */
 TEST(StudyPoliciesTest, a_waiting_job_starts_with_cores_of_others)
 {
     const std::vector<StudyJob> jobs = {{0, 4000, 4}, {0, 4000, 16}, {100, 50, 6, false}};

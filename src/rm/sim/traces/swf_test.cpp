@@ -1,4 +1,4 @@
-/* Reading traces: lines that count as jobs, and messages about the others. */
+/* Reading traces: lines that are accepted as jobs, and messages about the others. */
 
 #include "sim/traces/swf.h"
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t MINUTE = 60000;
 constexpr int CORES = 32;
 
-/* Proportional from two processes on, with so much MPI time by computing time. */
+/* Proportional from two processes on, with this ratio of MPI time to computing time. */
 Speedup with_mtct(double mtct)
 {
     return TableSpeedup{{{1, 1}, {2, 2 / (1 + mtct)}, {CORES, CORES / (1 + mtct)}}};
@@ -79,7 +79,7 @@ void expect_balanced(const Figure &on, const Figure &off)
     EXPECT_NEAR(on.start_ms / off.start_ms, 0.76, 0.05);
     EXPECT_NEAR(on.end_ms / off.end_ms, 0.905, 0.05);
     EXPECT_LE(on.idle_core_ms / off.idle_core_ms, 0.3);
-    /* after a minute, and once more when there is a little to be won at the end */
+    /* after a minute, and once more if there is a small gain at the end */
     for (auto [job, size] : {std::pair(size_t{0}, 10), {size_t{1}, 22}}) {
         ASSERT_GE(on.sizes.at(job).size(), 2u);
         EXPECT_LE(on.sizes.at(job).size(), 3u);
@@ -87,7 +87,7 @@ void expect_balanced(const Figure &on, const Figure &off)
     }
 }
 
-/* `off`: nothing is measured, so that nobody is changed. */
+/* `off`: nothing is measured, so that no job is changed. */
 TEST(TimeBalancingTest, G149_both_end_together_and_the_third_starts_sooner)
 {
     expect_balanced(run(0.001, true), run(0.001, false));
