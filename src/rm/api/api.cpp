@@ -159,7 +159,7 @@ const std::vector<Api::Route> &Api::routes()
     return table;
 }
 
-/* ---- the frame of each request --------------------------------------------------------------- */
+/* ---- handling of each request ---------------------------------------------------------------- */
 
 void Api::handle(const HttpRequest &request, Responder responder)
 {
@@ -376,7 +376,7 @@ void Api::respond_error(const Responder &responder, const ApiError &error)
     responder(error_response(error));
 }
 
-/* ---- who may --------------------------------------------------------------------------------- */
+/* ---- access rights --------------------------------------------------------------------------- */
 
 bool Api::may_see(const Caller &caller, uint32_t uid) const
 {

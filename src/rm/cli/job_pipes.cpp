@@ -139,7 +139,7 @@ void JobPipes::make_readers()
         readers_->set_input("the job's standard input is not that of elastic run");
 }
 
-/* ---- passing on ------------------------------------------------------------------------------ */
+/* ---- forwarding ------------------------------------------------------------------------------ */
 
 bool JobPipes::wants_input() const
 {

@@ -172,7 +172,7 @@ void Core::Impl::delete_removed_nodes()
     });
 }
 
-/* ---- nodes that a back end gives and takes --------------------------------------------------- */
+/* ---- nodes acquired from a back end ---------------------------------------------------------- */
 
 /* Whether the job may book `blocks` instead of its booking for that request. */
 bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const

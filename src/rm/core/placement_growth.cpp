@@ -5,7 +5,7 @@
 
 namespace elastic::rm {
 
-/* ---- what is given, counted ------------------------------------------------------------------ */
+/* ---- capacity of released cores -------------------------------------------------------------- */
 
 GrowingCapacity::GrowingCapacity(const Space &space, const JobSpec &spec)
     : cores_(space.cores_), spec_(spec), any_core_will_do_(any_core_will_do(spec)),
@@ -49,7 +49,7 @@ void GrowingCapacity::give(const Share &share)
     total_ += share.cores;
 }
 
-/* ---- step by step ---------------------------------------------------------------------------- */
+/* ---- growth step by step --------------------------------------------------------------------- */
 
 GrowingJob::GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own)
     : spec_(&spec), has_own_(!own.empty()), nodes_(space.usable_own(spec, own))

@@ -130,7 +130,7 @@ const Booking &State::booking(JobId id) const
     return found == booked_.end() ? nothing : found->second;
 }
 
-/* ---- what is booked ------------------------------------------------------------ */
+/* ---- bookings ------------------------------------------------------------------ */
 
 namespace {
 

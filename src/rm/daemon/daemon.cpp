@@ -401,7 +401,7 @@ void Daemon::read_tokens_again()
     });
 }
 
-/* ---- for the interface ----------------------------------------------------------------------- */
+/* ---- called by the interface ----------------------------------------------------------------- */
 
 /* The tasks of an array share one. */
 std::shared_ptr<const Launch> Daemon::launch(JobId job)

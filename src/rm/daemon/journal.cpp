@@ -39,7 +39,7 @@ Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapsh
         reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
 }
 
-/* ---- what comes in --------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 void Journal::notify(EventContent content)
 {
@@ -213,7 +213,7 @@ void Journal::try_again()
         failed(still);
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- derived rows ---------------------------------------------------------------------------- */
 
 void Journal::write_derived()
 {

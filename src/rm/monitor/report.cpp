@@ -66,7 +66,7 @@ JobFacts facts_of(const Job &job, int64_t core_ms)
             core_ms,          job.committed,  job.withdrawn, job.failed};
 }
 
-/* ---- the past -------------------------------------------------------------------------------- */
+/* ---- ended jobs ------------------------------------------------------------------------------ */
 
 void EndedJobs::Facts::each(const std::function<void(const JobFacts &)> &visit) const
 {

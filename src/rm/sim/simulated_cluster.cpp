@@ -13,7 +13,7 @@ SimulatedCluster::SimulatedCluster(const ClusterOptions &options)
 
 SimulatedCluster::~SimulatedCluster() = default;
 
-/* ---- chance and time ------------------------------------------------------------ */
+/* ---- random numbers and time ---------------------------------------------------- */
 
 int64_t SimulatedCluster::delay()
 {

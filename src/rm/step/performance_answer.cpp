@@ -145,7 +145,7 @@ std::string read_available(const Json &json, PerformanceAnswer &answer)
     return wrong.empty() ? read_list(json, "loops", LOOPS_MAX, answer.loops, read_loop) : wrong;
 }
 
-/* ---- the other way --------------------------------------------------------------------------- */
+/* ---- conversion to JSON ---------------------------------------------------------------------- */
 
 Json or_null(const std::string &text)
 {

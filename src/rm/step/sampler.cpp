@@ -46,7 +46,7 @@ Sampler::~Sampler()
     time_->cancel(timer_);
 }
 
-/* ---- who, and when --------------------------------------------------------------------------- */
+/* ---- selection and times --------------------------------------------------------------------- */
 
 void Sampler::update(JobId id, const Job *job)
 {
@@ -137,7 +137,7 @@ void Sampler::query_soon(JobId id)
         entry.queried_ms = now_ms;
 }
 
-/* ---- what comes ------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 bool Sampler::take(JobId id, uint32_t step, const PerformanceAnswer &answer)
 {

@@ -153,7 +153,7 @@ std::string Stepd::start()
     return "";
 }
 
-/* ---- what holds without elasticd ------------------------------------------------------------- */
+/* ---- without elasticd ------------------------------------------------------------------------ */
 
 void Stepd::arm_limit()
 {

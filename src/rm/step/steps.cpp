@@ -124,7 +124,7 @@ std::string Steps::socket(JobId job) const
     return "";
 }
 
-/* ---- finding again --------------------------------------------------------------------------- */
+/* ---- steps of an earlier elasticd ------------------------------------------------------------ */
 
 /* Null: it was never started. */
 Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
@@ -206,7 +206,7 @@ void Steps::handled(JobId job, uint32_t number)
         step->link->resume();
 }
 
-/* ---- what comes from elastic-stepd ----------------------------------------------------------- */
+/* ---- messages of elastic-stepd --------------------------------------------------------------- */
 
 void Steps::stepd_line(Step &step, const Json &line)
 {

@@ -145,7 +145,7 @@ std::vector<std::string> HostsBackend::launcher_environment() const
     return variables;
 }
 
-/* ---- when ------------------------------------------------------------------------------------ */
+/* ---- times of probes ------------------------------------------------------------------------- */
 
 void HostsBackend::check_node(const std::string &name)
 {
@@ -243,7 +243,7 @@ int64_t HostsBackend::pause_ms(const Host &host) const
     return sure ? settings_.check_interval_ms : std::min(settings_.check_interval_ms, RETRY_MS);
 }
 
-/* ---- what has been seen ---------------------------------------------------------------------- */
+/* ---- results of probes ----------------------------------------------------------------------- */
 
 void HostsBackend::polled(Host &host, const CommandEnd &end)
 {

@@ -70,7 +70,7 @@ std::string SlurmBackend::start(const State &known, Notify notify)
     return "";
 }
 
-/* ---- how Slurm is ---------------------------------------------------------------------------- */
+/* ---- state of Slurm -------------------------------------------------------------------------- */
 
 void SlurmBackend::query_configuration()
 {
@@ -174,7 +174,7 @@ std::string SlurmBackend::trouble() const
     return problem_.empty() ? "" : "Slurm does not answer: " + problem_;
 }
 
-/* ---- what the core wants --------------------------------------------------------------------- */
+/* ---- orders of the core ---------------------------------------------------------------------- */
 
 void SlurmBackend::acquire(const AcquireNodes &action)
 {
@@ -199,7 +199,7 @@ void SlurmBackend::check_node(const std::string &)
     poll_soon(0);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- polls ----------------------------------------------------------------------------------- */
 
 void SlurmBackend::poll_soon(int64_t delay_ms)
 {
@@ -262,7 +262,7 @@ void SlurmBackend::wanted_by_others(const SlurmReport &poll)
         notify_(wanted);
 }
 
-/* ---- given back ------------------------------------------------------------------------------ */
+/* ---- released nodes -------------------------------------------------------------------------- */
 
 void SlurmBackend::answer_releases(const SlurmReport &poll)
 {

@@ -211,7 +211,7 @@ bool Recipients::may_have_capacity_within(const Growth &growth) const
            (growth.starts || state_.indices().roomy.contains(growth.job->id));
 }
 
-/* ---- a core is worth the same to all --------------------------------------------------------- */
+/* ---- equal gains ----------------------------------------------------------------------------- */
 
 /* Raises all to the highest common level that the idle cores allow. */
 void Recipients::grow_to_level()
@@ -296,7 +296,7 @@ bool Recipients::grow_a_step(Growth &growth, int next)
             grow(growth, size_at_most(spec, std::min(next, growth.size + capacity_for(growth)))));
 }
 
-/* ---- or more to some than to others ---------------------------------------------------------- */
+/* ---- different gains ------------------------------------------------------------------------- */
 
 /* Step by step, each time to the job with the highest gain.  A job that does not fit now does
  * not fit later. */
@@ -348,7 +348,7 @@ void Recipients::grow_by_gain()
     }
 }
 
-/* ---- what was planned ---------------------------------------------------------------------- */
+/* ---- decisions ----------------------------------------------------------------------------- */
 
 void Recipients::decide()
 {

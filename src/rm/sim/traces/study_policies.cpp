@@ -17,7 +17,7 @@ int preferred_size(const JobSpec &spec)
     return size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
 }
 
-/* ---- how large they start and grow ----------------------------------------------------------- */
+/* ---- sizes at start and growth --------------------------------------------------------------- */
 
 class StudySizes : public SizeRules {
   public:
@@ -48,7 +48,7 @@ class PreferredSizes : public StudySizes {
     bool grows_beyond_;
 };
 
-/* ---- who gets and who gives ------------------------------------------------------------------ */
+/* ---- donors and recipients ------------------------------------------------------------------- */
 
 /* The value of a core decreases with its distance above the size; 1 is the size's own last core. */
 double worth_above(int size, int core)
