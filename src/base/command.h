@@ -9,11 +9,10 @@
  * could not be started; it may destroy the Command.  A Command that is destroyed before that kills
  * its program and all of its process group, and `done` is not called.  The process is collected in
  * either case, as a child of the loop (Loop::watch_child).  If elasticd itself is killed, the
- * program goes on until it ends by itself: give programs that may hang a limit of their own as
- * well.
+ * program continues until it ends by itself: programs that may hang need a limit of their own.
  *
- * When the program has ended, what it has written is taken and its pipes are closed: children of it
- * that keep them open (a shared connection of ssh) are not waited for.
+ * When the program has ended, its output is read and its pipes are closed, without a wait for
+ * children of it that keep them open (a shared connection of ssh).
  *
  * One thread, that of the loop.
  */

@@ -1,8 +1,8 @@
 /*
- * The daemon's log: one JSON object per line on standard error, where systemd's journal or a file
- * takes it.  Fields: time (UTC, ISO 8601), level, message, and what the caller adds (job, node, uid
- * ...). The level is a global that is set once at start.  A line is written with one call, so that
- * processes which share standard error do not mix theirs.
+ * The daemon's log: one JSON object per line on standard error, for systemd's journal or a file.
+ * Fields: time (UTC, ISO 8601), level, message, and fields of the caller (job, node, uid ...).
+ * The level is a global that is set once at start.  A line is written with one call, so that
+ * processes which share standard error do not mix their lines.
  */
 
 #ifndef ELASTIC_RM_LOG_H_INCLUDED

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024,
                  ENVIRONMENT_BYTES_MAX = 1024 * 1024;
 constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, KEY_BYTES_MAX = 40;
-/* Of the wall clock, the year 3084; with any offset the core's time is below BEGIN_MAX_MS. */
+/* By the wall clock, the year 3084; with any offset the core's time is below BEGIN_MAX_MS. */
 constexpr int64_t BEGIN_CLOCK_MAX_MS = BEGIN_MAX_MS / 2;
 constexpr int64_t LONGEST_LIMIT_MS = int64_t{366} * 24 * 3600 * 1000;
 constexpr int64_t TIME_LIMIT_MAX_MS = 100 * LONGEST_LIMIT_MS;

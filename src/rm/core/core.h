@@ -1,6 +1,6 @@
 /*
  * The core of elasticd: jobs, nodes, allocations and decisions.  Events and time in, actions out;
- * o I/O, no clock, no thread, no randomness.  The daemon, the simulator and the tests drive the
+ * no I/O, no clock, no thread, no randomness.  The daemon, the simulator and the tests drive the
  * same core.
  *
  * How to drive it: number each event, store it, pass it to handle(), and perform the returned

@@ -4,19 +4,19 @@
  *
  *   core.cpp           the order of handling, requests of people
  *   core_update.cpp    changes of the specification of a known job
- *   core_refusal.cpp   why a job is not accepted
+ *   core_refusal.cpp   reasons to refuse a job
  *   core_waiting.cpp   waiting for a time, or for other jobs
  *   core_users.cpp     limits of users and groups, and their use of the machine
  *   core_reservations.cpp       nodes that are reserved for a time
  *   core_nodes.cpp     nodes that go up and down, acquired and released nodes
- *   core_jobs.cpp      a job's way through its states
+ *   core_jobs.cpp      the states of a job and their changes
  *   core_suspend.cpp   jobs whose processes are stopped for a time
  *   core_steps.cpp     reports of steps
  *   core_size_requests.cpp      size requests of programs
- *   core_modify.cpp    sizes that programs give themselves
+ *   core_modify.cpp    sizes that programs set themselves
  *   core_slots.cpp     slots beside their worlds
  *   core_names.cpp     names under which their processes are found
- *   core_time.cpp      overdue answers: repetitions, limits; all that is awaited
+ *   core_time.cpp      overdue answers: repetitions, limits; all awaited answers
  *   snapshot.cpp       the state as JSON
  */
 
@@ -333,7 +333,7 @@ class Core::Impl {
 
     bool eased_ = false;        /* a user has less than before, or requests something else */
     Actions out_;
-    /* The input of the last decision, which was to do nothing; empty: decide again. */
+    /* The input of the last decision, if that was to do nothing; empty: decide again. */
     std::optional<Dependence> last_dependence_;
 };
 

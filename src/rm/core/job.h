@@ -338,7 +338,7 @@ struct Job {
     int64_t suspended_ms = 0;   /* earlier suspensions of the step; its time limit excludes them */
     int64_t ended_ms = NEVER;
     std::optional<int> exit_code;       /* of the step that has ended; empty: unknown */
-    /* what happened so far */
+    /* history of the job */
     uint64_t requests = 0;      /* number of the last adaptation request */
     uint64_t committed = 0, withdrawn = 0, failed = 0;
     int64_t standstill_ms = 0;  /* sum over committed adaptations */

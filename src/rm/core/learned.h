@@ -1,12 +1,12 @@
 /*
- * Results of ended jobs, by program, so that the next run of the same program by the same user
- * with the same arguments need not measure them again: the speed at each size, in the loop that
- * took most time, and the cost of adaptations (clause K1 of the performance specification).  They
- * decide the first size of the next run (X3).  Pure; part of the state, so that replay and
- * snapshots contain it.
+ * Results of ended jobs, by program, so that the next run of the same program by the same user with
+ * the same arguments need not measure them again: the speed at each size, in the loop that took
+ * most time, and the cost of adaptations (clause K1 of the performance specification).  They decide
+ * the first size of the next run (X3).  Pure; part of the state, so that replay and snapshots
+ * contain it.
  *
- * Bounded: only the programs that ended last are stored; of each, only its last sizes; of each
- * size, only so much time that new samples still change its value.
+ * Bounded: only the programs that ended last are stored; for each, only its last sizes; for each
+ * size, a limited time, so that new samples still change its value.
  */
 
 #ifndef ELASTIC_RM_CORE_LEARNED_H_INCLUDED

@@ -14,7 +14,8 @@
 
 namespace elastic::rm {
 
-/* Number of processes that fit on a node with so many free cores, beside `own` of the same job. */
+/* Number of processes that fit on a node with this number of free cores, beside `own` of the
+ * same job. */
 int capacity_on(const JobSpec &spec, int cores, int free, int own);
 /* Whether its capacity on a node is the number of free cores. */
 bool any_core_will_do(const JobSpec &spec);

@@ -36,8 +36,8 @@ constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (lef
 /* step, name: a name of its processes, for queries by other processes of its user; and its end */
 constexpr const char *NAME_PUBLISHED = "name_published";
 constexpr const char *NAME_WITHDRAWN = "name_withdrawn";
-/* step, request, by_user, by (the user's name), old_size, size, leave, joining, reason, why (rule,
- * and what size_rules.h makes of it) */
+/* step, request, by_user, by (the user's name), old_size, size, leave, joining, reason, why
+ * (rule, and the numbers from size_rules.h) */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */
 constexpr const char *COMMITTED = "committed";

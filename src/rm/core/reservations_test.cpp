@@ -118,7 +118,8 @@ TEST(ReservationsTest, time_closes_nodes_to_a_job_that_waits)
     }
 }
 
-/* The driver compares what the limit of the array lets in with the tasks that may start. */
+/* The driver compares the tasks that the limit of the array admits with the tasks that may
+ * start. */
 TEST(ReservationsTest, time_closes_nodes_to_tasks_of_an_array)
 {
     for (PolicyKind policy : POLICIES) {

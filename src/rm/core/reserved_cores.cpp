@@ -39,7 +39,7 @@ ReservedCores::ReservedCores(const State &state, const Space &begun,
         }
         reserve_chosen(std::move(then), spec, processes);
     }
-    /* A backfilled job uses the same cores now and then: no other node becomes contested. */
+    /* A backfilled job uses the same cores at both times: no other node becomes contested. */
     std::erase_if(contested_, [&](const Node *node) {
         return now.cores_.free(*node) <= cores_then(*node) &&
                now.cores_.gpus(*node) <= gpus_then(*node);

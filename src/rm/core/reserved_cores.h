@@ -1,10 +1,10 @@
 /*
  * The cores that are reserved for a job at a later time, and the cores that other jobs may use
- * beside them, now and then.  Pure.
+ * beside them, at present and at that time.  Pure.
  *
- * Other jobs can only use cores that are free now as well as then, so that most of the cores that
- * are released until then need no check: a list holds the contested nodes, and no order of free
- * cores exists for the later time.
+ * Other jobs can only use cores that are free at both times, so that most of the cores that are
+ * released until then need no check: a list holds the contested nodes, and no order of free cores
+ * exists for the later time.
  */
 
 #ifndef ELASTIC_RM_CORE_RESERVED_CORES_H_INCLUDED
@@ -29,7 +29,7 @@ class ReservedCores {
     /* Whether other jobs fit in `now` without reserved cores.  `now` is always the one of the
      * construction, and only allocate() and changed() change it. */
     bool fits(const Space &now, const JobSpec &spec, int processes);
-    /* Books it, now and then. */
+    /* Books it for both times. */
     Blocks allocate(Space &now, const JobSpec &spec, int processes);
     /* Fewer cores are free now. */
     void changed();

@@ -53,7 +53,7 @@ struct MeasuredSpeed {
 /* Rising by size. */
 std::vector<MeasuredSpeed> measured_speeds(const Performance &known);
 
-/* Speed with so many processes, >= 1, over the present one. */
+/* Speed with this number of processes, >= 1, relative to the present one. */
 double relative_speed(const Scaling &scaling, int size);
 /* The greatest size (rounded down) at which the next processes still bring `efficiency_ppm` of a
  * proportional gain in speed, if `serial_ppm` of a round at `size` is serial.  If nothing is

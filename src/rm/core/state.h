@@ -202,7 +202,7 @@ class State {
         int64_t free_cores = 0;         /* sum of Node::free */
         int64_t up_cores = 0;           /* of nodes that are up and not draining */
         int removed_nodes = 0;          /* that are not removed yet */
-        int64_t spare_cores = 0;        /* what elastic jobs have above their minimum */
+        int64_t spare_cores = 0;        /* cores of elastic jobs above their minimum */
         std::map<int, int> up_nodes, known_nodes; /* number of nodes by their number of cores */
         bool operator==(const Indices &) const = default;
     };

@@ -1,14 +1,15 @@
 /*
- * elasticd: everything together, on one event loop.
+ * elasticd: all its components, on one event loop.
  *
  *   requests of people (api.h) ─┐                               ┌─ answers, when they are durable
  *   steps (steps.h) ────────────┼─ events ─ store ─ core ─ actions ┼─ orders to steps
  *   the back end (backend.h) ───┘                               └─ records, for the history
  *
- * A turn of the loop collects events; at its end they become durable (journal.h), then each goes
- * through the core and its actions are carried out.
+ * A turn of the loop collects events; at its end they become durable (journal.h), then the core
+ * handles each of them, and its actions are performed.
  *
- * Restart: the core as it was (recovery.h), then all that it still waits for (Core::pending).
+ * Restart: the core is recovered (recovery.h), then its pending actions are performed
+ * (Core::pending).
  *
  * Owner of the core, the journal, the steps, the back end and the servers.  One thread.
  */

@@ -128,7 +128,7 @@ class MailerTest : public testing::Test {
     {
         return {"/bin/sh", "-c", "cd " + folder_ + "; " + script};
     }
-    /* Of the file of that name. */
+    /* Content of the file of that name. */
     std::string text(const std::string &name)
     {
         std::ifstream file(folder_ + "/" + name);

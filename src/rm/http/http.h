@@ -14,9 +14,9 @@
  * of all unsent answers of a peer, HTTP_ANSWERS_MAX of all peers.  Beyond these bounds the
  * connections with the oldest of these answers are closed.
  *
- * Connections count for their user, in all and each, over all servers (HttpPeers); root has some
- * more in reserve.  Over TCP the user is known with the first admitted request; until then the
- * connection is unauthenticated, and counts for its class of addresses.  Unauthenticated
+ * Connections count for their user, over all servers (HttpPeers), with a limit in total and for
+ * each user; root has a reserve.  Over TCP the user is known with the first admitted request; until
+ * then the connection is unauthenticated, and counts for its class of addresses.  Unauthenticated
  * connections have a capacity of their own, and never that of users: a new one closes the oldest.
  *
  * Time limits (http.cpp) for a request to arrive and for an answer to be sent, for every client.

@@ -4,17 +4,18 @@
  * the daemon (it stores events before it performs actions, and may be killed at any moment), steps
  * and nodes are simulated here.
  *
- * All follows from the options and the seed.  Errors (a broken invariant, processes of two jobs on
- * one core, a replay that decides otherwise, a job without an end) are collected in `broken()`.
+ * All results depend only on the options and the seed.  Errors (a broken invariant, processes of
+ * two jobs on one core, a replay with other decisions, a job without an end) are collected in
+ * `broken()`.
  *
  *   virtual_time.h trace.h  mix.h       clock and random numbers, output, submissions
  *   simulated_cluster.cpp               the daemon: log, crashes, timer
- *   simulated_step.cpp                  steps, and nodes that are requested
+ *   simulated_step.cpp                  steps, and requested nodes
  *   simulated_resize.cpp                changes of size
  *   simulated_size_requests.cpp         sizes that programs request
  *   simulated_slots.cpp                 slots and spawned processes
- *   step_reports.cpp                    what steps report, and their cores
- *   faults.cpp                          people and accidents
+ *   step_reports.cpp                    reports of steps, and their cores
+ *   faults.cpp                          actions of users, and accidents
  */
 
 #ifndef ELASTIC_RM_SIM_SIMULATED_CLUSTER_H_INCLUDED

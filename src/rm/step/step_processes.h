@@ -3,7 +3,7 @@
  * number alone identifies nothing: after a boot, or much later, another process has it.  A process
  * belongs to the step if it is in the step's control group; or if it is the program itself, by its
  * number and start time; or if it is a process of the step's user whose environment names the
- * step's folder. Each is held by a descriptor (pidfd) and checked again before it is killed.
+ * step's folder.  Each is held by a descriptor (pidfd) and checked again before it is killed.
  */
 
 #ifndef ELASTIC_RM_STEP_PROCESSES_H_INCLUDED

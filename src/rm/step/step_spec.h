@@ -11,7 +11,7 @@
  *   stepd.sock   elasticd makes and binds it, elastic-stepd inherits it listening: a successful
  *                connection shows that elastic-stepd runs
  *
- * Each file is written under another name and renamed, so that it exists in full or not at all.
+ * Each file is written under another name and renamed, so that it is complete or absent.
  */
 
 #ifndef ELASTIC_RM_STEP_SPEC_H_INCLUDED

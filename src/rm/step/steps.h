@@ -34,7 +34,7 @@ struct StepsConfig {
     bool as_root = false;       /* steps become their users */
     bool end_unknown = false;   /* the running steps are newer than the store */
     std::string control_group;  /* parent of the steps' groups; empty: they have none */
-    /* limit of descriptors of a program without one of its user; 0: that of elasticd */
+    /* soft limit of descriptors for programs whose user sets none; 0: that of elasticd */
     int64_t files_soft = 0;
     FirstGpu first_gpu = {};
 };

@@ -1,7 +1,7 @@
 /*
  * The persistent data of elasticd, in one SQLite file (write-ahead log, each commit synchronous):
  *
- *   event     every input of the core, numbered; all else follows from it
+ *   event     every input of the core, numbered; all other data is derived
  *   snapshot  the core after some event: a restart replays only newer events
  *   snapshot_part   long parts of a snapshot, written before it; invalid without it
  *   launch    the part of each submission that the core does not need (program, environment,
@@ -10,16 +10,16 @@
  *   record    the history for display, derived from the events
  *   ended     each ended job in its last state; derived
  *   used      bytes of the rows of each user until they are deleted; maintained by triggers
- *   clock     the time of the last event by a clock that nobody can set (core/steady_clock.h)
+ *   clock     the time of the last event by a clock that cannot be set (core/steady_clock.h)
  *
- * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived
- * rows of a turn go with the next Batch or alone, and then without a synchronisation (a restart
- * derives them again), so that a turn costs one synchronisation.
+ * A turn of the daemon is one Batch, written in one transaction, completely or not at all.  Derived
+ * rows of a turn are written with the next Batch, or alone and then without a synchronisation (a
+ * restart derives them again), so that a turn costs one synchronisation.
  *
  * The disk may fail.  Unreadable data is an error, never the end of a table: a caller that gets a
  * value has all of it.  Events and snapshots carry a checksum; events are numbered without a gap.
  *
- * The folder is locked while the store is open: two daemons never share one.  One thread.
+ * The folder is locked while the store is open: two daemons never share it.  One thread.
  */
 
 #ifndef ELASTIC_RM_STORE_H_INCLUDED

@@ -16,7 +16,7 @@ Result<std::optional<LaunchRow>> Store::launch(JobId job)
 
 Result<std::vector<Store::LaunchSize>> Store::launch_sizes()
 {
-    /* As bytes: the length of a text would have to be counted. */
+    /* Read as bytes: for the length of a text, SQLite would count through all of it. */
     Statement row(prepare(
         "WITH RECURSIVE task (job, last, uid, bytes) AS (SELECT job, coalesce(last, job), uid, "
         "(length(CAST(body AS BLOB)) + length(CAST(script AS BLOB))) "

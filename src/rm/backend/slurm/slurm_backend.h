@@ -3,15 +3,15 @@
  * them.
  *
  *   poll        every poll_interval, and after each order, squeue and sinfo report the state
- *   plan        for each own job: the orders that make it what the core requires (slurm_plan.h)
+ *   plan        for each own job: the orders that lead to the state of the core (slurm_plan.h)
  *   orders      salloc, scontrol, scancel: one at a time for each job, those of different jobs at
  *               once
  *   answers     NodesAcquired; NodesReleased when a later poll shows it; NodesRefused with the
  *               message of Slurm; NodesLost for Slurm jobs that others have ended
  *
  * A poll finds all state again: the comment of a Slurm job names its owner (SlurmTag, with the
- * number of this elasticd, stored in STATE/slurm_id).  So a restart needs nothing else, a missing
- * answer does no harm, and nodes that belong to no job are released.
+ * number of this elasticd, stored in STATE/slurm_id).  So a restart needs no other data, a missing
+ * answer has no effect, and nodes that belong to no job are released.
  *
  * While Slurm does not answer, no decision is made: running jobs continue, and orders wait.
  *

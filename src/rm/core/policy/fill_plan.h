@@ -45,7 +45,7 @@ struct FillPlan {
     const State &state;
     const Gain &gain;
     const SizeRules &rules;
-    Space now;          /* what may be booked */
+    Space now;          /* cores that may be booked now */
     Space soon;         /* and cores that will soon be free, without those already assigned */
     int fair_cores;     /* fair share of each running or waiting job */
     bool others_wait = false;

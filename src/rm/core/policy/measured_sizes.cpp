@@ -68,7 +68,7 @@ bool is_known_to_be_vain(const MeasuredNumbers &numbers, Floor floor)
            above.gain_ppm < step_gain_ppm(floor_ppm_of(numbers, floor));
 }
 
-/* By more than the noise of the end. */
+/* The size exceeds the end by more than its noise. */
 bool is_past_end(const Scaling &scaling)
 {
     return scaling.end > 0 && scaling.size * 100 >= int64_t{scaling.end} * WORTH_PERCENT;

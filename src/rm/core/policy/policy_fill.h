@@ -12,15 +12,15 @@
  * A policy limits the sizes of each job (size_rules.h): `fill` itself allows all.
  *
  * The gain of cores (gain.h) selects donors and recipients; with equal gains, the largest job
- * gives and the smallest gets.
+ * releases cores and the smallest gets them.
  *
  * The fair share is the machine divided by the number of running and waiting jobs.  A shrink for a
  * waiting job goes down to the fair share, and below it, to the minimum, only if the waiting job
- * could not start at its own minimum otherwise.  Cores that are about to be freed belong to the
+ * could not start at its own minimum otherwise.  Cores that will soon be free belong to the
  * job for which they are freed.
  *
  * No decision moves a reservation (clause Q7): it is the time when enough cores are free if
- * malleable jobs have given all that they can, and backfilling respects it.  So a job that grows
+ * malleable jobs have released all that they can, and backfilling respects it.  So a job that grows
  * into reserved cores returns them then, and moves nothing by its own time limit.
  *
  * No oscillation: a job grows only into cores that no waiting job can use now, and not again
