@@ -98,7 +98,7 @@ struct ShapeQueue {
  * repeated. */
 struct Changes {
     bool capacity = true;           /* bookings, nodes, or cores that will soon be free */
-    bool sizes = true;          /* number of cores that running jobs may release or get */
+    bool sizes = true;          /* the cores that running jobs may release or get */
     QueueKey queue = QUEUE_BEGIN; /* the first waiting job that was added, removed or changed */
     int64_t limit_ms = NEVER;   /* the earliest time limit that has changed */
     bool slot_requests = false;        /* requests of running programs */
@@ -115,7 +115,7 @@ struct JobCounts {
 };
 struct NodeCounts {
     std::array<int, std::size(NamesOf<NodeState>::names)> states = {};
-    int drained = 0;                    /* of draining nodes: none of these can be booked */
+    int drained = 0;                    /* draining nodes without bookings */
     int64_t cores = 0, used_cores = 0;  /* of nodes in any state */
     int64_t gpus = 0, used_gpus = 0;
     int changing_gpus = 0;              /* nodes whose number of GPUs will change */

@@ -32,7 +32,7 @@ struct StepsConfig {
     std::string folder;         /* STATE/steps */
     StepdProgram stepd;
     bool as_root = false;       /* steps become their users */
-    bool end_unknown = false;   /* the running steps are newer than the store */
+    bool end_unknown = false;   /* ends running steps that the store does not know */
     std::string control_group;  /* parent of the steps' groups; empty: they have none */
     /* soft limit of descriptors for programs whose user sets none; 0: that of elasticd */
     int64_t files_soft = 0;

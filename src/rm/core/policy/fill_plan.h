@@ -49,7 +49,7 @@ struct FillPlan {
     Space soon;         /* and cores that will soon be free, without those already assigned */
     int fair_cores;     /* fair share of each running or waiting job */
     bool others_wait = false;
-    const Job *first = nullptr;         /* the first job that cannot start now */
+    const Job *first = nullptr;         /* first waiting job without cores, now or soon */
     std::optional<Reservation> reservation;     /* its own */
     QueueKey examined_until = QUEUE_END;
     std::vector<Growth> starts;

@@ -91,7 +91,7 @@ struct Exchange {
 struct Dependence {
     QueueKey queue_until = QUEUE_END;   /* the waiting jobs up to this position */
     int64_t limits_until_ms = NEVER;    /* steps' limits up to this time */
-    bool sizes = false;                 /* number of cores that running jobs may release or get */
+    bool sizes = false;                 /* the cores that running jobs may release or get */
     int sharers = -1; /* waiting_sharers; -1: independent of the number of waiting jobs */
     int64_t until_ms = NEVER;           /* from this time on some value is lower; NEVER: it stays */
     std::optional<Exchange> exchange;   /* an exchange that was not possible */
