@@ -12,7 +12,7 @@ namespace {
 
 using Made = std::unique_ptr<Backend>;
 
-/* config.cpp lists the values of backend.kind ("nested" is selected only by --nested); a kind
+/* setting_table.cpp lists the values of backend.kind ("nested" is selected only by --nested); a kind
  * without a line here is not built. */
 struct Kind {
     const char *name;

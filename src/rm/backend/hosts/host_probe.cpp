@@ -114,7 +114,7 @@ bool split(const std::string &line, const std::string &word, int64_t &number, st
 }
 
 /* Other lines may precede it: messages of the host at login. */
-Answer read_answer(const std::string &text)
+ProbeAnswer read_answer(const std::string &text)
 {
     ProbeAnswer answer;
     bool begun = false;
@@ -142,7 +142,7 @@ Answer read_answer(const std::string &text)
 }
 
 /* Empty, or the missing requirements of the processes. */
-std::string unfit(const Answer &answer, const std::vector<InstalledFile> &files)
+std::string unfit(const ProbeAnswer &answer, const std::vector<InstalledFile> &files)
 {
     for (const InstalledFile &file : files) {
         auto found = answer.sizes.find(file.path);
