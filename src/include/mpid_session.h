@@ -15,56 +15,59 @@
 
 /* ---- members that have ended, by their lpids ---- */
 
-/* Nothing comes of it any more: receives from it that are posted or will be end with an error, as
+/* No message of it arrives any more: receives from it, posted now or later, end with an error, as
  * do sends to it. */
 void MPID_Session_mark_exited(int lpid);
-/* Also what of it was under way, as its end may have been in the middle of a message. */
+/* Also ends its messages in progress, because the process may have ended in the middle of one. */
 void MPID_Session_mark_silent(int lpid);
 bool MPID_Session_has_exited(int lpid);
-/* Lpids mean other processes from now on. */
+/* Removes all marks: lpids refer to other processes from now on. */
 void MPID_Session_depart_nobody(void);
 /* Sends and probes on this communicator take into account that a member may end. */
 void MPID_Session_watch_comm(MPIR_Comm * comm);
 
 /* ---- addresses, channels and communicators ---- */
 
-/* This process' address as text without blanks, for other processes' take_in. */
+/* This process' address as text without blanks, for MPID_Session_insert of other processes. */
 int MPID_Session_address(char *text, int bytes);
 /* From now on this process can send to, and receive from, the process with this rank of the
  * world. */
 int MPID_Session_insert(int rank, const char *text);
-/* Shared memory with processes of this host (ch4_channels.h): a business card of this process, ""
- * if there can be none; another's business card, when its address is known; and when it has this
- * one's, too.  A business card has no spaces or commas. */
+/* Shared memory with processes of this host (ch4_channels.h).  MPID_Channels_bc: the business card
+ * of this process, "" if it can have none.  MPID_Channels_offer: called with the business card of
+ * another process when its address is known.  MPID_Channels_decide: called when the other process
+ * has this one's card, too.  A business card has no spaces or commas. */
 void MPID_Channels_bc(char *bc, int bytes);
 void MPID_Channels_offer(int lpid, const char *bc);
 void MPID_Channels_decide(int lpid);
-/* Before further ones are offered. */
+/* Called before further channels are offered. */
 void MPID_Channels_remove_exited(void);
-/* Whether a channel is offered there, and the other process has not decided since. */
+/* Whether a channel is offered to this process, and that process has not decided since. */
 bool MPID_Channels_undecided(int lpid);
-/* Where the number of channels, and of messages ever sent on them, is. */
+/* Returns pointers to the number of open channels and to the number of all messages sent on
+ * them. */
 void MPID_Channels_counts(unsigned **open, unsigned long long **sent);
-/* The table gets lpids for all processes, once; whoever is in it moves by `shift`. */
+/* The table gets lpids for all processes, once; existing entries move by `shift`. */
 int MPID_Session_reserve_lpids(int shift);
-/* The communicator over which processes that know each other agree on ids whatever their start
- * groups are.  Ranks are lpids, and it has no group: for the messages of an agreement alone. */
+/* The communicator over which processes that know each other agree on ids, also across start
+ * groups.  Its ranks are lpids and it has no group: it serves only messages of an agreement. */
 int MPID_Session_bridge(MPIR_Comm ** bridge);
 /* MPI_Comm_create_group over it.  `has_met`: the members come from a rendezvous. */
 int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, bool has_met,
                              MPIR_Comm ** comm);
 bool MPID_Session_knows(int rank);
-/* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in
- * its stead, before that is there, an object with the same context id and ranks. */
+/* The communicator over which ids of communicators are agreed on: MPI_COMM_WORLD, or, before that
+ * exists, an object with the same context id and ranks. */
 int MPID_Session_parent(MPIR_Comm ** parent);
 /* After the library has been initialised by a session. */
 int MPID_Session_start(void);
-/* Takes memory for the first messages and communicators of a process for which others will wait. */
+/* Allocates memory for the first messages and communicators of a process for which others will
+ * wait. */
 void MPID_Session_prepare(void);
-/* Until nothing that this process has sent waits for its own progress. */
+/* Returns when no message that this process has sent needs its progress any more. */
 void MPID_Session_drain(void);
-/* Whether the table has lpids for processes of other start groups; the rank of the process with
- * this lpid in its own one, or -1 for those of others. */
+/* Whether the table has lpids for processes of other start groups; and the rank in this process'
+ * start group of the process with this lpid, -1 for processes of other start groups. */
 bool MPIDI_Session_has_foreign_lpids(void);
 int MPIDI_Session_mate(int lpid);
 /* Whether processes agree on communicators over this one, and detect ends themselves

@@ -1,12 +1,12 @@
 /*
- * Datatypes of accumulate operations: both sides of one consist of the same predefined datatype; it
- * has the operator.
+ * Datatypes of accumulate operations: both sides consist of the same predefined datatype, to which
+ * the operator must apply.
  */
 
 #ifndef MPIR_ACCUMULATE_H_INCLUDED
 #define MPIR_ACCUMULATE_H_INCLUDED
 
-/* The predefined datatype of which all of a type consists; MPI_DATATYPE_NULL: of several. */
+/* The only predefined datatype that a type consists of; MPI_DATATYPE_NULL: there are several. */
 static inline MPI_Datatype MPIR_Accumulate_basic_type(MPI_Datatype type)
 {
     MPIR_Datatype *ptr = NULL;
@@ -17,7 +17,7 @@ static inline MPI_Datatype MPIR_Accumulate_basic_type(MPI_Datatype type)
     return ptr->basic_type;
 }
 
-/* Types of several predefined ones are left to the operation. */
+/* Types of several predefined datatypes are not checked here. */
 static inline bool MPIR_Accumulate_types_differ(MPI_Count count, MPI_Datatype type,
                                                 MPI_Count other_count, MPI_Datatype other_type)
 {
@@ -30,8 +30,8 @@ static inline bool MPIR_Accumulate_types_differ(MPI_Count count, MPI_Datatype ty
     return basic != other_basic && basic != MPI_DATATYPE_NULL && other_basic != MPI_DATATYPE_NULL;
 }
 
-/* As in reductions, MPI_ERR_OP: a target would compute with bytes that are no number, or end the
- * job. */
+/* Returns MPI_ERR_OP, as reductions do: otherwise a target would compute with bytes that are no
+ * number, or end the job. */
 static inline int MPIR_Accumulate_check_op(MPI_Op op, MPI_Count count, MPI_Datatype type)
 {
     MPI_Datatype basic = MPIR_Accumulate_basic_type(type);

@@ -19,7 +19,7 @@ struct MPIDI_Unresolved_msg;    /* ch4_unresolved.h, likewise */
 
 /* ---- how upstream's files call functions of ours --------------------------------------------- */
 
-/* One that can fail. */
+/* Calls a function that can fail. */
 #define MPIR_HOOK(call)                 \
     do {                                \
         mpi_errno = (call);             \
@@ -59,10 +59,10 @@ int MPIR_Adapt_request_withdraw_impl(int request_id);
 int MPIR_Init_default_thread_level(void);
 /* adapt_modify.c; newcomm may be NULL */
 int MPIR_Comm_modify_impl(struct MPIR_Comm *oldcomm, int count, struct MPIR_Comm **newcomm);
-/* Called before the first initialisation, however it is made. */
+/* Called before the first initialisation, of a session or of the world model. */
 void MPIR_Adapt_before_plain_init(bool is_world_model);
-/* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a
- * program that did not call that is rigid (I3). */
+/* Called at the end of MPI_Init and MPI_Init_thread, which MPI_Init_adapt also calls: a program
+ * that did not call MPI_Init_adapt is rigid (I3). */
 int MPIR_Adapt_init_completed(void);
 /* Called by MPI_Finalize before anything else: an error in a window (E1). */
 int MPIR_Adapt_check_finalize(void);
@@ -111,13 +111,13 @@ void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), vo
 /* src/mpi/session/session_join.c */
 bool MPIR_Session_ranks_are_lpids(void);
 int MPIR_Session_lpid(void);
-/* Instead of MPII_Allreduce_group, in a thread that makes a communicator from a group
- * (session_agree.c). */
+/* True in a thread that makes a communicator from a group: MPIR_Session_allreduce_group replaces
+ * MPII_Allreduce_group (session_agree.c). */
 bool MPIR_Session_is_agreeing(void);
 int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm *comm, MPIR_Group *group,
                                  int tag);
-/* By which threads that agree on an id over the same communicator take turns, the same in all
- * processes. */
+/* The order in which threads that agree on an id over the same communicator take turns; it is the
+ * same in all processes. */
 uint64_t MPIR_Session_agree_order(int tag);
 
 /* Sets the derivation of a communicator under construction where its rank mappers do not show it:
@@ -130,11 +130,12 @@ void MPIR_Adapt_comm_by_begin(struct MPIR_Comm *comm);
 /* Whether a communicator, given by handle, outlives adaptations (used by ROMIO). */
 int MPIR_Adapt_comm_survives(MPI_Comm comm);
 
-/* A nonblocking operation on a file over `comm`: MPI knows nothing of it but a generalized request,
- * which has no communicator otherwise (used by ROMIO). */
+/* Assigns `comm` to the generalized request of a nonblocking operation on a file over `comm` (used
+ * by ROMIO). */
 void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm);
-/* " (rank R in ...)" as MPI_Abort has always printed it: of MPI_COMM_WORLD and at the launch with
- * the context id, which means nothing to anybody after an adaptation; then with the name. */
+/* " (rank R in ...)" as stock MPI_Abort prints it: with the context id for MPI_COMM_WORLD and
+ * before the first adaptation.  After an adaptation the id means nothing to a user; the text has
+ * the name then. */
 void MPIR_Adapt_describe_comm(const struct MPIR_Comm *comm, char *text, int size);
 
 /* C6: an error that states what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
@@ -143,20 +144,20 @@ int MPIR_Adapt_check_pending(void);
  * end with the commit, through their callbacks; the old world still works.  Returns the first error
  * that a callback returned; the attributes are deleted nevertheless. */
 int MPIR_Adapt_delete_attributes(void);
-/* The attributes of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
+/* Deletes the attributes of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
 int MPIR_Adapt_delete_self_attributes(void);
-/* A process that ends in commit cannot free its datatypes: the next MPI_Finalize does, without
- * which the datatype engine complains of leaks. */
+/* A process that ends in commit cannot free its datatypes: the next MPI_Finalize frees them,
+ * otherwise the datatype engine reports leaks. */
 void MPIR_Adapt_free_datatypes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
- * alone, all without communication; their handles become stale.  Nobody communicates on them any
- * more (every process has entered commit).  Does not fail: MPI_File_close reports files that could
- * not be closed properly. */
+ * alone, all without communication; their handles become stale.  No process communicates on them
+ * any more (every process has entered commit).  Does not fail: MPI_File_close reports files that
+ * could not be closed properly. */
 int MPIR_Adapt_release_handles(unsigned epoch);
-/* SX7: the same for what a session has left, when it is finalised.  Objects with operations under
- * way stay. */
+/* SX7: the same for the objects that remain when a session is finalised.  Objects with operations
+ * in progress stay. */
 void MPIR_Adapt_release_session(unsigned session);
-/* The "epoch" of what ended with a session. */
+/* The "epoch" of objects that ended with a session. */
 #define MPIR_ADAPT_BY_SESSION (1u << 30)
 
 /* Set by begin on a leaving process and cleared by commit: a null communicator there is most likely
@@ -174,17 +175,17 @@ int MPIR_Adapt_win_is_stale(const struct MPIR_Win *win);
 int MPIR_Adapt_comm_error(const struct MPIR_Comm *comm, const char *function, int line);
 int MPIR_Adapt_win_error(const struct MPIR_Win *win, const char *function, int line);
 /* A communicator that is marked as revoked is an intercommunicator of MPIX_Comm_parent_create whose
- * processes are awaited (src/mpi/process/process_stub.c): calls that communicate wait here, these
- * two give it back. */
+ * processes do not run yet (src/mpi/process/process_stub.c): the first function makes calls that
+ * communicate wait, the other two release the communicator. */
 int MPIR_Process_use_stub(struct MPIR_Comm *comm);
 bool MPIR_Process_is_stub(const struct MPIR_Comm *comm);
 int MPIR_Process_free_stub(struct MPIR_Comm *comm);
-/* src/mpi/dynproc/watch.c: MPI_Comm_accept or MPI_Comm_connect has made it. */
+/* src/mpi/dynproc/watch.c: MPI_Comm_accept or MPI_Comm_connect has made this communicator. */
 int MPIR_Dynproc_accepted(struct MPIR_Comm *comm);
-/* Whether the other side of the connection that a communicator is of has ended, by all that is
- * known here. */
+/* Whether the other side of a communicator's connection has ended, as far as this process knows. */
 bool MPIR_Dynproc_has_ended(const struct MPIR_Comm *comm);
-/* MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: give the slot back; 0 if it is not stale. */
+/* For MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: releases the slot of a stale object; 0:
+ * the object is not stale. */
 int MPIR_Adapt_comm_release_stale(struct MPIR_Comm *comm);
 int MPIR_Adapt_win_release_stale(struct MPIR_Win *win);
 /* The error for a file that ended with an adaptation, else MPI_SUCCESS. */
@@ -192,9 +193,9 @@ int MPIR_Adapt_file_check(MPI_File file, const char *function, int line);
 /* The device is done with a window object. */
 void MPIR_Adapt_win_freed(struct MPIR_Win *win);
 
-/* ---- ch4_adapt_handles.c: what the device knows ---------------------------------------------- */
+/* ---- ch4_adapt_handles.c: state of the device ------------------------------------------------ */
 struct MPIR_Request;
-/* Why a window may not end now (an open epoch, operations under way), or NULL. */
+/* Why a window may not end now (an open epoch, operations in progress), or NULL. */
 const char *MPIDI_Adapt_win_pending(struct MPIR_Win *win);
 /* Frees a window as MPI_Win_free does, but without synchronisation. */
 int MPIDI_Adapt_win_release(struct MPIR_Win *win);
@@ -202,11 +203,11 @@ int MPIDI_Adapt_win_release(struct MPIR_Win *win);
 void MPIDI_Adapt_request_peer(struct MPIR_Request *req, int *peer, int *tag);
 /* An inactive persistent collective request whose schedule is freed: makes it safe to free. */
 void MPIDI_Adapt_request_disarm(struct MPIR_Request *req);
-/* One round of progress, so that what is about to complete does. */
+/* One round of progress, so that operations that are about to complete do so. */
 int MPIDI_Adapt_progress(void);
 
 /* ---- ROMIO, glue/mpich/adapt_file.c ---------------------------------------------------------- */
-/* Puts a text into `why` and returns 1 if an ending file has operations under way. */
+/* Writes a text into `why` and returns 1 if an ending file has operations in progress. */
 int MPIR_ROMIO_Adapt_pending(char *why, int size);
 /* Closes all files that end, locally; their handles become stale. */
 void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
@@ -214,31 +215,33 @@ int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 
 /* ---- device (ch4_adapt_{begin,commit,prebuild,segment}.c) ---- */
-/* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */
+/* Addresses of this process for the other processes: allocated, to be freed by the caller. */
 int MPID_Adapt_bc(void **bc, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */
 void MPID_Adapt_set_uid(unsigned uid);
 /* The lowest rank of a communicator on this process' node: processes may have different numbers for
  * a node. */
 int MPID_First_on_node(struct MPIR_Comm *comm, int *rank);
-/* Lowest joining process of a host: makes the segment for local_size processes, and returns how to
- * find it. */
+/* Called on the lowest joining process of a host: makes the segment for local_size processes, and
+ * returns the text by which the others find it. */
 struct pmi_adapt_host;
 int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment);
-/* Objects of begin that can be made before it, unnoticed: the addresses of the union of all
- * processes, the host's new segment.  Once for a plan; after an error nothing is left. */
+/* Makes the objects of begin that can be made before it, without effect on the program: the
+ * addresses of the union of all processes, the host's new segment.  Called once for a plan; after
+ * an error nothing is left. */
 int MPID_Adapt_prebuild(const struct pmi_adapt_plan *plan, int index);
 /* The plan has been withdrawn (or was never read). */
 int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan);
-/* Releases the resources of the world before the last commit that nobody uses any more. */
+/* Releases the unused resources of the world that existed before the last commit. */
 int MPID_Adapt_reclaim(void);
 /* Address tables and maps for the union of all processes; index is this process' position in it. */
 int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
 /* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      struct MPIR_Comm ** intercomm, struct MPIR_Comm ** new_world);
-/* Waits until all processes of the window are here and distributes to them the greatest `value` (0
- * or more).  With 0 the window has ended for communication, otherwise everything is as it was. */
+/* Waits until all processes of the window have called it, and distributes the greatest `value` (0
+ * or more) to them.  With 0 the window has ended for communication, otherwise nothing has
+ * changed. */
 int MPID_Adapt_agree(int value, int *greatest);
 /* Makes the new world of members (indices in the plan, by new rank), or of this process alone. */
 int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index);

@@ -15,16 +15,16 @@ void MPIR_Adapt_pmi_begun(void);
 /* Whether this process takes part in adaptations: from MPI_Init_adapt, or MPIX_Comm_modify, to
  * MPI_Finalize. */
 bool MPIR_Adapt_is_on(void);
-/* Whether this process has notified our proxy that it is rigid. */
+/* Whether this process has notified the proxy that it is rigid. */
 bool MPIR_Adapt_proxy_knows_rigid(void);
-/* Whether this process is in a world: one that joins is in none before its commit, one that has
- * left in none after. */
+/* Whether this process is in a world: a joining process is in none before its commit, a process
+ * that has left is in none afterwards. */
 bool MPIR_Adapt_has_joined(void);
 
 /* ---- adapt_stale.c ---- */
 /* Whether a group ended with its session while the application holds its handle. */
 bool MPIR_Adapt_group_is_stale(const struct MPIR_Group *group);
-/* A handle of such a group is freed; false: it is none. */
+/* Releases a handle of such a group; false: the group is not stale. */
 bool MPIR_Adapt_group_release_stale(struct MPIR_Group *group);
 
 #endif /* MPIR_ADAPT_SESSION_H_INCLUDED */

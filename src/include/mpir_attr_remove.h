@@ -1,12 +1,12 @@
 /*
- * Taking an attribute out of its list.
+ * Removes an attribute from its list.
  */
 
 #ifndef MPIR_ATTR_REMOVE_H_INCLUDED
 #define MPIR_ATTR_REMOVE_H_INCLUDED
 
-/* Its position is determined after its delete function has been called, which may have changed the
- * list. */
+/* Called after the delete function of the attribute, which may have changed the list: so its
+ * position is determined here. */
 static inline void MPIR_Attr_remove(MPIR_Attribute ** list, MPIR_Attribute * attr)
 {
     while (*list && *list != attr)

@@ -2,10 +2,10 @@
  * Context ids of freed communicators rest before they are used again.
  *
  * A message may arrive after its communicator was freed here: freeing is local.  While the id
- * rests, no process of this one's communicators can choose it, because all must have it free; so
- * what arrives with it is nobody's.  That is discarded when the rest ends, after MPIR_CONTEXT_RESTS
- * other communicators have been freed.  There are fewer of them than ids that threads choose from
- * first (MPIR_CVAR_CTXID_EAGER_SIZE), which would take longer without these.
+ * rests, no other process can choose it for a communicator with this one, because an id must be
+ * free in all members; so a message that arrives with it has no receiver.  It is discarded when the
+ * rest ends, after MPIR_CONTEXT_RESTS other communicators have been freed.  Fewer ids rest than
+ * threads choose from first (MPIR_CVAR_CTXID_EAGER_SIZE): otherwise their choice would take longer.
  *
  * Part of contextid.c, whose critical section protects the state.
  */
@@ -21,7 +21,7 @@ static struct {
     unsigned first, n;
 } resting;
 
-/* The id that rests longest; 0: there are not more than `limit`. */
+/* Removes the id that has rested longest; 0: not more than `limit` rest. */
 static inline MPIR_Context_id_t end_rest(unsigned limit)
 {
     if (resting.n <= limit)
@@ -40,8 +40,8 @@ static inline void make_free(uint32_t mask[], MPIR_Context_id_t id)
         mask[prefix / MPIR_CONTEXT_INT_BITS] |= 1U << prefix % MPIR_CONTEXT_INT_BITS;
 }
 
-/* One more rests.  Nothing rests where ids are scarce: the last word of the mask is used when the
- * others are. */
+/* The rest of this id begins.  No id rests while ids are scarce: the last word of the mask is used
+ * only when the others are full. */
 static inline void begin_rest(uint32_t mask[], MPIR_Context_id_t id)
 {
     const bool is_scarce = mask[MPIR_MAX_CONTEXT_MASK - 1] != UINT32_MAX;

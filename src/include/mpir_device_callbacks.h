@@ -1,8 +1,8 @@
 /*
- * Everything that the device calls in the MPI layer's adaptations, sessions and dynamic processes:
- * one table.  The device announces events by it and reads the MPI layer's objects; it includes and
- * calls nothing else of src/mpi/adapt, session, dynproc and process (maint/architecture).  No entry
- * is called for each message.
+ * One table of all functions that the device calls in the MPI layer's adaptations, sessions and
+ * dynamic processes.  Through it the device reports events and reads objects of the MPI layer; it
+ * includes and calls nothing else of src/mpi/adapt, session, dynproc and process
+ * (maint/architecture).  No entry is called for each message.
  *
  * The table is constant (src/mpi/hooks/device_callbacks.c).  All calls are made inside the
  * library's critical section.
@@ -33,32 +33,32 @@ extern const struct MPIR_Device_callbacks {
     void (*foreach_request) (void (*function) (void *, void *), void *context);
     /* begin makes this communicator */
     void (*comm_by_begin) (struct MPIR_Comm * comm);
-    /* from which ones it is derived */
+    /* the communicators that it is derived from */
     void (*comm_derive)(struct MPIR_Comm *comm, const struct MPIR_Comm *from,
                         const struct MPIR_Comm *also);
     /* whether it outlives adaptations */
     int (*comm_survives) (MPI_Comm comm);
-    /* it is the device's own: foreach_comm omits it */
+    /* it is internal to the device: foreach_comm omits it */
     void (*comm_unlist) (struct MPIR_Comm * comm);
     /* the device is done with a window object */
     void (*win_freed) (struct MPIR_Win * win);
     /* lpid of this process */
     int (*session_lpid) (void);
-    /* the world's communication works */
+    /* communication in the world works */
     int (*session_leave_start) (void);
-    /* all processes have come to make the world */
+    /* all processes have entered the construction of the world */
     int (*session_finish_rendezvous) (void);
     /* this process does not know the hosts of all members */
     void (*session_lacks_hosts) (void);
-    /* whether any member does not, after the agreement */
+    /* after the agreement: whether any member lacks hosts */
     bool (*session_any_lacks_hosts) (void);
-    /* whether there is or was a connection */
+    /* whether a connection exists or existed */
     bool (*dynproc_had_connections) (void);
     /* the other side of a connection has ended */
     void (*dynproc_note_ended) (int context_id);
-    /* whether it has, by all that is known here */
+    /* whether it has ended, as far as this process knows */
     bool (*dynproc_has_ended) (const struct MPIR_Comm * comm);
-    /* both sides have this intercommunicator, and detect the end of the other one from now on */
+    /* both sides have this intercommunicator, and detect the end of the other side from now on */
     int (*dynproc_accepted) (struct MPIR_Comm * comm);
 } MPIR_Device_callbacks;
 

@@ -1,8 +1,8 @@
 /*
- * Dynamic process management as Fortran calls it: arrays of texts as they are, blank-padded (NULL:
- * MPI_ARGV_NULL), with the length of an element as the last arguments
- * (src/mpi/dynproc/dynproc_fortran.c).  All other arguments are those of the operations in C.
- * Called by generated code (pset_fortran.py).
+ * Dynamic process management for Fortran: arrays of texts are blank-padded (NULL: MPI_ARGV_NULL),
+ * and the lengths of their elements are the last arguments (src/mpi/dynproc/dynproc_fortran.c).
+ * All other arguments are those of the operations in C.  Called by generated code
+ * (pset_fortran.py).
  */
 
 #ifndef MPIR_DYNPROC_FORTRAN_H_INCLUDED

@@ -1,12 +1,11 @@
 /*
- * Entries of an error stack as lines of a text of limited length.  The end of longer ones is left
- * out.
+ * Entries of an error stack as lines of a text of limited length.  A longer text is truncated.
  */
 
 #ifndef MPIR_ERROR_LINES_H_INCLUDED
 #define MPIR_ERROR_LINES_H_INCLUDED
 
-enum { MPIR_ERR_LEAST_WIDTH = 20 };     /* of a message, however narrow the lines are to be */
+enum { MPIR_ERR_LEAST_WIDTH = 20 };     /* of a message, also in narrower lines */
 
 /* Appends to `*text`, in which `*left` bytes are free, with its terminator. */
 static inline void MPIR_Err_append(char **text, int *left, const char *what, int length)

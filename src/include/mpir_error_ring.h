@@ -1,10 +1,10 @@
-/* A part of errutil.c, of which it knows the ring of error codes. */
+/* A part of errutil.c, because it uses that file's ring of error codes. */
 
 #ifndef MPIR_ERROR_RING_H_INCLUDED
 #define MPIR_ERROR_RING_H_INCLUDED
 
-/* Whether the chain of an error code has this entry of the ring.  If a chain led back into itself,
- * whoever reads it would never come to its end. */
+/* Whether the chain of an error code contains this entry of the ring.  A reader of a chain with a
+ * cycle would never reach its end. */
 static int leads_to(int error_code, int wanted_idx)
 {
     int ring_idx, ring_id, generic_idx;

@@ -10,10 +10,10 @@
 
 /* The size of one copy of the type in the representation. */
 MPI_Aint MPIR_External32_bytes(MPI_Datatype type);
-/* To `to` belong as many bytes as `count` copies have. */
+/* `to` has space for the bytes of `count` copies. */
 int MPIR_External32_pack(const void *from, MPI_Aint count, MPI_Datatype type, void *to);
-/* As many basic elements as `bytes` holds, up to `count` copies: they have `*native` bytes here, if
- * it is not NULL. */
+/* Unpacks as many basic elements as `bytes` holds, up to `count` copies. *native (may be NULL) is
+ * set to their bytes in memory. */
 int MPIR_External32_unpack(const void *from, MPI_Aint bytes, void *to, MPI_Aint count,
                            MPI_Datatype type, MPI_Aint * native);
 

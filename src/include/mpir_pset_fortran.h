@@ -1,8 +1,8 @@
 /*
- * Operations on process sets as Fortran calls them: arrays of names, texts that are given and
- * delivered, and names that may be blank, as they are, blank-padded, with the length of an element
- * as the last arguments (src/mpi/session/session_fortran.c).  All other arguments are those of the
- * operations in C.  Called by generated code (pset_fortran.py).
+ * Operations on process sets for Fortran: arrays of names, texts for input and output, and names
+ * that may be blank are passed blank-padded, and the lengths of their elements are the last
+ * arguments (src/mpi/session/session_fortran.c).  All other arguments are those of the operations
+ * in C.  Called by generated code (pset_fortran.py).
  */
 
 #ifndef MPIR_PSET_FORTRAN_H_INCLUDED
@@ -26,17 +26,17 @@ int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_ps
 /* The first `length` characters of the text are used. */
 int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text,
                                          int length, int primary, int text_len) MPICH_API_PUBLIC;
-/* A blank name: all processes. */
+/* A blank name means all processes. */
 int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int *flag,
                                  int pset_name_len) MPICH_API_PUBLIC;
 int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type,
                                 char *delta_pset, int *tag, MPI_Info * info,
                                 int pset_name_len) MPICH_API_PUBLIC;
 
-/* In libmpi only.  Texts as C has them, in one piece with their addresses and a NULL after them,
- * the caller's to free; NULL: no memory. */
+/* In libmpi only.  C strings in one block of memory, with an array of their addresses that ends
+ * with NULL; the caller frees it.  NULL: out of memory. */
 char **MPIR_Fortran_copy_texts(const char *padded, int n, int length);
-/* The names before the first blank one. */
+/* The number of names before the first blank one. */
 int MPIR_Fortran_count_texts(const char *padded, int length);
 
 #endif /* MPIR_PSET_FORTRAN_H_INCLUDED */

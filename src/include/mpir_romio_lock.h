@@ -1,6 +1,6 @@
 /*
  * The lock of ROMIO (src/glue/romio/glue_romio.c) around a call that waits for other processes: it
- * is given back meanwhile, if this thread has it (src/mpi/romio/adio/include/blocking_calls.h).
+ * is released meanwhile, if this thread holds it (src/mpi/romio/adio/include/blocking_calls.h).
  */
 
 #ifndef MPIR_ROMIO_LOCK_H_INCLUDED

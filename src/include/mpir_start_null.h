@@ -1,13 +1,13 @@
 /*
- * Persistent and partitioned requests of MPI_PROC_NULL.  The device passes over them when it starts
+ * Persistent and partitioned requests of MPI_PROC_NULL.  The device skips them when it starts
  * requests; they are active and complete from their start until the user completes them.
  */
 
 #ifndef MPIR_START_NULL_H_INCLUDED
 #define MPIR_START_NULL_H_INCLUDED
 
-/* After MPID_Startall: what it has passed over.  Of partitioned requests the device knows the
- * peer. */
+/* Called after MPID_Startall, for the requests that it has skipped.  The device finds out the peer
+ * of a partitioned request. */
 void MPID_Start_null(MPIR_Request * request);
 
 static inline void MPIR_Start_null(int count, MPIR_Request * requests[])
