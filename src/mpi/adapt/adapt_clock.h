@@ -1,6 +1,6 @@
 /*
- * The clock of measurements: CLOCK_MONOTONIC, or the processor's counter where the kernel keeps
- * time by that, which takes half as long and does not wait for the instructions before it.
+ * The clock of measurements: CLOCK_MONOTONIC, or the processor's counter where the kernel uses that
+ * as its clock.  The counter takes half as long and does not wait for preceding instructions.
  */
 
 #ifndef ADAPT_CLOCK_H_INCLUDED
@@ -17,7 +17,8 @@ extern struct MPIR_Measure_clock MPIR_Measure_clock;
 
 /* Once, before the first use. */
 void MPIR_Measure_clock_init(void);
-/* By the system; and finds out how fast the counter is, from two calls that are some time apart. */
+/* Reads the system's clock; also measures the rate of the counter, between two calls some time
+ * apart. */
 uint64_t MPIR_Measure_clock_read(void);
 
 /* Nanoseconds, never 0. */

@@ -10,24 +10,24 @@
 #include "perf_measure.h"
 #include "pmi_adapt_measured.h"
 
-/* Once, when the board is known: finds the graph's space; there may be none. */
+/* Called once, when the board is known: finds the space for the graph; there may be none. */
 void MPIR_Export_open(void);
 void MPIR_Export_close(void);
 
-/* Of the loop that probes. */
+/* Exports the times of the loop that probes. */
 void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes,
                          unsigned loops);
 
-/* Whether the graph, which has changed so often, is to be written. */
+/* Whether the graph is to be written; `structure` is its number of changes. */
 bool MPIR_Export_is_due(uint64_t structure, uint64_t now, uint32_t interval_ms);
-/* Where the graph is put together; NULL: it has no space. */
+/* The buffer in which the graph is packed; NULL: there is no space for a graph. */
 struct pmi_adapt_graph *MPIR_Export_packed(void);
-/* Writes what has been put together there. */
+/* Writes the packed graph to the board. */
 void MPIR_Export_write(uint64_t now);
-/* The next time it is written at once. */
+/* The next call of is_due returns true. */
 void MPIR_Export_hurry(void);
 
-/* Where the program is, on the board; NULL: there is no space. */
+/* The program's position on the board; NULL: there is no space. */
 struct pmi_adapt_position *MPIR_Export_position(void);
 
 #endif /* ADAPT_EXPORT_H_INCLUDED */

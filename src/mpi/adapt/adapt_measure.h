@@ -1,5 +1,5 @@
 /*
- * How MPI_Probe_adapt drives the measurement of loops (adapt_measure.c).
+ * Calls by which MPI_Probe_adapt controls the measurement of loops (adapt_measure.c).
  */
 
 #ifndef ADAPT_MEASURE_H_INCLUDED
@@ -8,19 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When the probe began, if that is of interest, else 0. */
+/* The start time of the probe if it is needed, else 0. */
 uint64_t MPIR_Measure_probe_entered(void);
-/* The probe has answered FALSE: the loop has iterated, its next iteration is measured or not. */
+/* The probe returns FALSE: an iteration of the loop has ended, and it is decided whether the next
+ * one is measured. */
 void MPIR_Measure_probe_false(uint64_t entered);
-/* The probe has answered TRUE: nothing is measured until the next FALSE. */
+/* The probe returns TRUE: nothing is measured until the next FALSE. */
 void MPIR_Measure_probe_true(void);
-/* Before the process' end. */
+/* Called before the process ends. */
 void MPIR_Measure_finalize(void);
 void MPIR_Measure_register_pvars(void);
 
-/* For those that measure: what measuring a call takes. */
+/* The time that measuring one call takes. */
 uint32_t MPIR_Measure_call_cost_ns(void);
-/* From now on the calls of this thread are recorded, or none. */
+/* Starts or stops recording the calls of this thread. */
 void MPIR_Measure_observe(bool on);
 
 #endif /* ADAPT_MEASURE_H_INCLUDED */

@@ -1,6 +1,6 @@
 /*
- * Calls and probes that adapt_measure.c reports in a program of phases (mpi_epop.h).  By the
- * measured thread alone.
+ * Calls and probes that adapt_measure.c reports in a program of phases (mpi_epop.h).  Only the
+ * measured thread calls these functions.
  */
 
 #ifndef ADAPT_PHASES_H_INCLUDED
@@ -9,18 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The program reports its own position: adapt_measure.c measures nothing.  Changes before
- * initialisation only. */
+/* active: the program reports its own position, and adapt_measure.c measures nothing.  It changes
+ * only before initialisation. */
 extern struct MPIR_Phases_s {
     bool active;
 } MPIR_Phases;
 
-/* Around an outermost MPI call of an iteration that is measured. */
+/* Called around each outermost MPI call of a measured iteration. */
 void MPIR_Phases_enter(void);
 void MPIR_Phases_leave(void);
-/* A probe that began then (0: of no interest) has answered FALSE. */
+/* A probe returns FALSE; `entered` is its start time (0: not needed). */
 void MPIR_Phases_probe_false(uint64_t entered);
-/* A probe has answered TRUE. */
+/* A probe returns TRUE. */
 void MPIR_Phases_suspend(void);
 void MPIR_Phases_finalize(void);
 

@@ -16,18 +16,18 @@
 
 #define MPIR_SITE_GIVEN (UINT64_C(1) << 63)
 
-/* Before all others: learns where this library is, and those with Fortran bindings. */
+/* Called before all others: finds the addresses of this library and of the Fortran bindings. */
 void MPIR_Site_init(void);
-/* The address is in this library: one MPI function has called another. */
+/* Whether the address is in this library: one MPI function has called another. */
 bool MPIR_Site_is_own(uintptr_t address);
-/* The address is in a Fortran binding: the site is whoever called that. */
+/* Whether the address is in a Fortran binding: the call site is then in the binding's caller. */
 bool MPIR_Site_is_fortran(uintptr_t address);
 /* The first caller outside of the bindings, by unwinding the stack; otherwise `address`. */
 uintptr_t MPIR_Site_unwind(uintptr_t address);
-/* Of an address in the program; takes microseconds. */
+/* The identity of an address in the program; takes microseconds. */
 uint64_t MPIR_Site_identity(uintptr_t address);
-/* "MODULE+0xOFFSET" for addr2line, "?" if no module is known: with the module's path, or its base
- * name, of which as much as the text holds. */
+/* Write "MODULE+0xOFFSET" for addr2line, "?" if no module is known.  The first has the module's
+ * path; the second has its base name, truncated if the text is too short. */
 void MPIR_Site_print(uintptr_t address, FILE * file);
 void MPIR_Site_name(uintptr_t address, char *text, size_t bytes);
 

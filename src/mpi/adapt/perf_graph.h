@@ -9,7 +9,7 @@
  * tests of perf_graph_test.cpp; SPEC-performance D1-D12.
  *
  * A graph is one flat object without pointers: it may be copied.  No MPI, no allocation, no clock,
- * no lock: the owner is whoever calls.  perf_measure.h measures the durations of the loops.
+ * no lock: the caller owns the graph. perf_measure.h measures the durations of the loops.
  */
 
 #ifndef PERF_GRAPH_H_INCLUDED
@@ -35,25 +35,25 @@ enum perf_kind {
     PERF_KIND_PROBE,            /* MPI_Probe_adapt */
     /* of a program that reports its own position (perf_phases.h): may adapt */
     PERF_KIND_ELASTIC_PHASE,
-    PERF_KIND_RIGID_PHASE       /* and may not */
+    PERF_KIND_RIGID_PHASE       /* may not adapt */
 };
 
 /* The result of a step; all but NONE are changes of the structure. */
 enum perf_event {
     PERF_EVENT_NONE,            /* as before */
-    PERF_EVENT_NEW,             /* a site is called from for the first time, outside of loops */
-    PERF_EVENT_DETECTED,        /* a loop */
+    PERF_EVENT_NEW,             /* the first call from a site, outside of loops */
+    PERF_EVENT_DETECTED,        /* a loop was detected */
     PERF_EVENT_EXIT,            /* from a loop to a new site */
-    PERF_EVENT_REENTRY,         /* into a loop, on a way not taken before */
-    PERF_EVENT_CHANGED          /* another way inside a loop, or outside */
+    PERF_EVENT_REENTRY,         /* into a loop, along an edge not taken before */
+    PERF_EVENT_CHANGED          /* a new edge inside a loop, or outside */
 };
 
-/* Where a step has led to. */
+/* The position after a step. */
 enum perf_label {
     PERF_LABEL_OUTSIDE,         /* not in a loop */
-    PERF_LABEL_INSIDE,          /* on in the same loop, or from its body to its head */
-    PERF_LABEL_HEAD_REENTRY,    /* from elsewhere to a head */
-    PERF_LABEL_BODY_REENTRY     /* from elsewhere, a nested loop perhaps, into the body */
+    PERF_LABEL_INSIDE,          /* within the same loop, or from its body to its head */
+    PERF_LABEL_HEAD_REENTRY,    /* from outside to a head */
+    PERF_LABEL_BODY_REENTRY     /* from outside, perhaps a nested loop, into the body */
 };
 
 struct perf_edge {
@@ -62,18 +62,17 @@ struct perf_edge {
     uint32_t structure;
 };
 
-/* The fields of a node for a step along a known edge are in one cache line, its first edge
- * included. */
+/* All fields of a node for a step along a known edge, and its first edge, are in one cache line. */
 struct perf_node {
-    uint64_t key;               /* what the caller knows the site by */
-    uint64_t id;                /* what others know it by: the caller's, 0 at first */
+    uint64_t key;               /* the caller's key of the site */
+    uint64_t id;        /* the identity for other processes, set by the caller, 0 at first */
     uint64_t visits;
     uint64_t seq;               /* number of the step of the last visit, from 1 */
     uint64_t reentries;         /* steps that were a body re-entry */
-    uint16_t head;              /* of the innermost loop that it is in the body of, or NONE */
-    /* of a head: the loop around, where that was found by re-entry, or NONE */
+    uint16_t head;              /* head of the innermost loop whose body has it, or NONE */
+    /* of a head: the enclosing loop, if it was found by re-entry, or NONE */
     uint16_t outer;
-    /* of a head: from where the loop was closed; else of the last re-entry */
+    /* of a head: the node from which the loop was closed; else of the last re-entry */
     uint16_t tail;
     uint16_t loop;              /* of a head: number of the loop; else NONE */
     uint8_t kind;               /* enum perf_kind */
@@ -95,7 +94,7 @@ struct perf_graph {
 };
 
 struct perf_step {
-    uint16_t node;              /* NONE: a new site, and no space; nothing has happened */
+    uint16_t node;              /* NONE: a new site without space; nothing has changed */
     uint16_t from;              /* the node before, or NONE */
     uint8_t event;              /* enum perf_event */
     uint8_t label;              /* enum perf_label */
@@ -103,11 +102,11 @@ struct perf_step {
 
 void perf_graph_init(struct perf_graph *graph);
 
-/* As perf_graph_visit, where the step is not the one that was expected. */
+/* As perf_graph_visit, for a step that is not the expected one. */
 struct perf_step perf_graph_find_step(struct perf_graph *graph, uint64_t key, enum perf_kind kind);
 
-/* V1: most steps are the one that followed the last time.  The edge to that node, if its site is
- * `key`, else NULL. */
+/* V1: most steps repeat the last one from the same node.  Returns the edge to that next node if its
+ * site is `key`, else NULL. */
 static inline const struct perf_edge *perf_graph_expected(const struct perf_graph *graph,
                                                           uint64_t key)
 {
@@ -134,7 +133,7 @@ static inline struct perf_step perf_graph_visit(struct perf_graph *graph, uint64
     return step;
 }
 
-/* Steps have been left out: goes on as if `node` (or NONE) were the last one. */
+/* Steps have been omitted: continues as if `node` (or NONE) were the last one. */
 void perf_graph_resume(struct perf_graph *graph, uint16_t node);
 
 /* Head of the innermost loop of a node, which may be the node itself; or NONE. */
@@ -143,18 +142,18 @@ static inline uint16_t perf_graph_head(const struct perf_graph *graph, uint16_t 
     return graph->node[node].loop != PERF_NONE ? node : graph->node[node].head;
 }
 
-/* Head of the next loop around a node or loop, or NONE. */
+/* Head of the next enclosing loop of a node or loop, or NONE. */
 static inline uint16_t perf_graph_up(const struct perf_graph *graph, uint16_t node)
 {
     uint16_t head = graph->node[node].head;
     return head != PERF_NONE ? head : graph->node[node].outer;
 }
 
-/* Whether a node is in the loop of `head`, however deep, or is that head. */
+/* Whether a node is in the loop of `head`, at any depth, or is that head. */
 bool perf_graph_inside(const struct perf_graph *graph, uint16_t node, uint16_t head);
 
 /* The two outputs of the published listings 10.1 and 10.2, a line each, with indices for addresses;
- * `name` is what the ids are called.  They return the number of bytes, as snprintf. */
+ * `name` is printed before the ids.  They return the number of bytes, as snprintf. */
 int perf_graph_print_step(const struct perf_graph *graph, const struct perf_step *step,
                           uint64_t nanoseconds, char *text, size_t size);
 int perf_graph_print_node(const struct perf_graph *graph, uint16_t node, char *text, size_t size);

@@ -9,8 +9,8 @@
  * inner loops are detected earlier, and close iterations within outer ones that never close.)
  *
  * Sampling: the loop that contains MPI_Probe_adapt, the elastic loop, has the probe as its head.
- * At each probe it is decided whether the coming iteration is measured: while loops are being
- * detected, and until 3 iterations are closed after the last change, all; then one in `every`, so
+ * Each probe decides whether the next iteration is measured: while loops are being detected, and
+ * until 3 iterations are closed after the last change, all are measured; then one in `every`, so
  * that measuring costs at most 1/200 of the time.  SPEC-performance V1-V7.
  *
  * Like the graph one flat object, pure: times come from the caller, in nanoseconds of one clock,
@@ -28,25 +28,25 @@
 struct perf_times {
     uint64_t iterations, loop_ns, mpi_ns;       /* of closed iterations */
     uint64_t start;             /* of the iteration under way; 0: none that could be closed */
-    /* in calls since then, but for the iterations under way of loops inside */
+    /* time in calls since then, without the open iterations of inner loops */
     uint64_t pending_ns;
 };
 
 struct perf_measure {
-    bool measuring;             /* the iteration under way */
+    bool measuring;             /* the present iteration is measured */
     uint32_t every;             /* one iteration in this many is measured */
-    uint32_t left_out;          /* iterations since the last one measured, and 1 */
+    uint32_t left_out;          /* 1 + iterations since the last measured one */
     uint32_t decided;           /* iterations closed since the last change of the structure */
     uint32_t structure;         /* of the graph, at the last measured probe */
-    uint32_t call_cost_ns;      /* what measuring a call takes */
-    /* in the iteration of the elastic loop under way, in the closed ones */
+    uint32_t call_cost_ns;      /* time that measuring a call takes */
+    /* in the present iteration of the elastic loop, in the closed ones */
     uint64_t calls, closed_calls;
     uint64_t entered;           /* when the present call began */
     struct perf_times times[PERF_LOOPS_MAX];    /* by number of the loop */
     struct perf_graph graph;
 };
 
-/* 0 if the clock ran backwards, as it may by nanoseconds from one processor to another. */
+/* 0 if the clock ran backwards: it may differ by nanoseconds between two processors. */
 static inline uint64_t perf_since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
@@ -54,11 +54,11 @@ static inline uint64_t perf_since(uint64_t then, uint64_t now)
 
 void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns);
 
-/* A step has led to a node of a loop at this time. */
+/* A step has reached a node of a loop at this time. */
 void perf_measure_arrive(struct perf_measure *measure, const struct perf_step *step, uint64_t now);
 
-/* Around each MPI call while `measuring`: the second for calls that are no steps of the program but
- * take time. */
+/* Called around each MPI call while `measuring`; the second is for calls that are no steps of the
+ * program but take time. */
 static inline struct perf_step perf_measure_enter(struct perf_measure *measure, uint64_t key,
                                                   enum perf_kind kind, uint64_t now)
 {
@@ -87,16 +87,16 @@ static inline void perf_measure_leave(struct perf_measure *measure, uint64_t now
         measure->times[graph->node[head].loop].pending_ns += perf_since(measure->entered, now);
 }
 
-/* A probe has answered FALSE.  The time between `entered` and `now` does not count.  Afterwards
- * `measuring` reports whether the coming iteration is measured. */
+/* A probe returns FALSE.  The time between `entered` and `now` does not count.  Afterwards
+ * `measuring` reports whether the next iteration is measured. */
 struct perf_step perf_measure_probe(struct perf_measure *measure, uint64_t entered, uint64_t now);
 
-/* Whether the probe that has just answered FALSE need not be reported: the clock is not even
+/* Whether the probe that has just returned FALSE need not be reported; then the clock is not
  * read. */
 bool perf_measure_skip(struct perf_measure *measure);
 
-/* A probe has answered TRUE: measures nothing until the next FALSE, and discards what was measured,
- * but not the loops. */
+/* A probe returns TRUE: measures nothing until the next FALSE, and discards the measurements, but
+ * not the loops. */
 void perf_measure_suspend(struct perf_measure *measure);
 
 /* Number of the elastic loop, or PERF_NONE. */

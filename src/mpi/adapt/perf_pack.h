@@ -1,6 +1,6 @@
 /*
- * Measurements in the form of the board (pmi_adapt_measured.h): the graph with the links of its
- * loops, and their times.  Pure.  SPEC-performance B2, C4.
+ * Packs measurements for the board (pmi_adapt_measured.h): the graph with the links of its loops,
+ * and their times.  Pure.  SPEC-performance B2, C4.
  */
 
 #ifndef PERF_PACK_H_INCLUDED

@@ -2,9 +2,9 @@
  * The durations of loops in a program that reports its own position (mpi_epop.h), and MPI's part of
  * them.
  *
- * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is
- * made in.  An iteration lasts from its mark to the next one, of whatever loop; one in which the
- * world was changed is not measured, nor is a phase that runs once.  Each loop is sampled as the
+ * Loops are known beforehand and are not nested, and a call belongs to the iteration that it is
+ * made in.  An iteration lasts from its mark to the next mark, of any loop.  An iteration in which
+ * the world changes is not measured, nor is a phase that runs once.  Each loop is sampled as the
  * elastic loop of perf_measure.h: all its iterations until 3 are closed, then one in `every`, so
  * that measuring costs at most 1/200 of its time.  SPEC-epop M2 to M4, SPEC-performance V2 to V7.
  *
@@ -27,31 +27,31 @@ struct perf_phase {
     bool once;                  /* not a loop: never measured */
     char name[PMI_ADAPT_LOOP_NAME_MAX];
     uint32_t every;             /* one iteration in this many is measured */
-    uint32_t left_out;          /* iterations since the last one measured, and 1 */
+    uint32_t left_out;          /* 1 + iterations since the last measured one */
     uint32_t decided;           /* iterations closed, as far as they matter */
     uint64_t calls;             /* in the closed iterations */
     struct perf_times times;    /* of these; neither start nor pending_ns is used */
 };
 
 struct perf_phases {
-    bool measuring;             /* the iteration under way */
-    int current;                /* whose iteration is under way, or PERF_NO_PHASE */
+    bool measuring;             /* the present iteration is measured */
+    int current;                /* phase of the present iteration, or PERF_NO_PHASE */
     int count;
-    uint32_t call_cost_ns;      /* what measuring a call takes */
-    uint64_t start, entered;    /* of the iteration under way, of the present call */
-    uint64_t mpi_ns, calls;     /* in the iteration under way */
+    uint32_t call_cost_ns;      /* time that measuring a call takes */
+    uint64_t start, entered;    /* of the present iteration, of the present call */
+    uint64_t mpi_ns, calls;     /* in the present iteration */
     struct perf_phase phase[PERF_LOOPS_MAX];
 };
 
-/* The caller has filled `count` and of each phase id, element, elastic, once and name. */
+/* The caller has set `count` and, for each phase, id, element, elastic, once and name. */
 void perf_phases_init(struct perf_phases *phases, uint32_t call_cost_ns);
 
-/* An iteration of `phase` begins, or (PERF_NO_PHASE) none: now.  `measure` false: it is not to be
- * measured.  Returns whether an iteration has been closed. */
+/* At time `now` an iteration of `phase` begins; PERF_NO_PHASE: none begins.  `measure` false: it is
+ * not to be measured.  Returns whether an iteration has been closed. */
 bool perf_phases_mark(struct perf_phases *phases, int phase, bool measure, uint64_t now);
 
-/* Whether the next mark of this phase changes nothing but the count of what is left out: the clock
- * is not even read. */
+/* Whether the next mark of this phase changes only the count of omitted iterations; then the clock
+ * is not read. */
 static inline bool perf_phases_skip(struct perf_phases *phases, int next)
 {
     if (phases->measuring || next == PERF_NO_PHASE)
@@ -71,7 +71,7 @@ void perf_phases_leave(struct perf_phases *phases, uint64_t now);
 /* The time between `entered` and `now`, a probe, does not count. */
 void perf_phases_leave_out(struct perf_phases *phases, uint64_t entered, uint64_t now);
 
-/* The world is another one: drops all measurements. */
+/* The world has changed: drops all measurements. */
 void perf_phases_suspend(struct perf_phases *phases);
 
 /* Sums over all elastic phases. */

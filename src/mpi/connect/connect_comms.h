@@ -1,7 +1,7 @@
 /*
  * The live communicators of this process, in the order of creation, without builtin ones and
- * without those that live with another one.  Adaptations, sessions and connections to other jobs go
- * through this list.
+ * without those that are part of another one.  Adaptations, sessions and connections to other jobs
+ * use this list.
  */
 
 #ifndef CONNECT_COMMS_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * Predefined pairs (MPI_DOUBLE_INT and its like) are structs to code that takes datatypes apart:
- * those with gaps are datatype objects, and such code expects an object to have contents.
+ * Makes predefined pairs (such as MPI_DOUBLE_INT) structs for code that decodes datatypes: pairs
+ * with gaps are datatype objects, and such code expects an object to have contents.
  */
 
 #ifndef PAIR_CONTENTS_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * Dynamic process management (SPEC DS, DN): what the generated entry points call, and what the
- * files of src/mpi/dynproc guarantee each other.
+ * Dynamic process management (SPEC DS, DN): functions for the generated entry points, and the
+ * interface between the files of src/mpi/dynproc.
  *
  *   spawn.c     MPIX_Spawn
  *   names.c     names of servers, and their addresses: name_directory.c, name_secret.c,
@@ -20,9 +20,9 @@
  *   dynproc_fortran.c   what Fortran calls instead of those with arrays of texts, and its key
  *                       functions
  *
- * Owned by whichever thread holds the library's critical section.  Connections are watched by a
- * progress hook.  The ranks 0 send all messages of the two sides on their connection; hence no side
- * waits for one that has ended, because its end closes the connection.
+ * The thread that holds the library's critical section owns the state.  A progress hook polls the
+ * connections.  The ranks 0 send all messages of the two sides on their connection; hence no side
+ * waits for a side that has ended, because its end closes the connection.
  */
 
 #ifndef DYNPROC_H_INCLUDED
@@ -44,7 +44,7 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
 int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
 int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome,
                       void *extra_state, int n, MPI_Request requests[]);
-/* The key that a client shows; NULL: none. */
+/* The key that a client presents; NULL: none. */
 struct MPIR_Dynproc_key {
     const void *is;
     int bytes;
@@ -63,7 +63,7 @@ struct MPIR_Dynproc_key_fortran {
 };
 int MPIR_Dynproc_call_fortran_key(const void *key, int key_bytes, void *extra_state);
 
-/* An error of this class of which another process, rank 0 or a root, has the details. */
+/* An error of this class; another process, rank 0 or a root, has the details. */
 int MPIR_Dynproc_error_elsewhere(int errclass);
 
 /* ---- requests.c */
@@ -83,7 +83,7 @@ struct MPIR_Dynproc_request {
     MPIR_Comm *comm;
     enum MPIR_Dynproc_state state;
     bool is_server;
-    int number, index;          /* the call on this communicator, and which request of it */
+    int number, index;     /* number of the call on this communicator, index of the request in it */
     struct MPIR_Dynproc_link *link;     /* rank 0, if taken */
     void (*cancel) (struct MPIR_Dynproc_request * request);     /* rank 0 */
     void *owner;
@@ -92,35 +92,37 @@ struct MPIR_Dynproc_request {
 
 int MPIR_Dynproc_request_make(MPIR_Comm * comm, bool is_server, int number, int index,
                               struct MPIR_Dynproc_request **request);
-/* Completes it; error is that of the completion if it FAILED. */
+/* Completes the request; `error` is the error of its completion if it FAILED. */
 void MPIR_Dynproc_request_end(struct MPIR_Dynproc_request *request, enum MPIR_Dynproc_state state,
                               int error);
 /* The request of a handle, or NULL. */
 struct MPIR_Dynproc_request *MPIR_Dynproc_request_of(MPI_Request handle);
-/* Removes it, with the user's handle. */
+/* Removes the request and the user's handle. */
 void MPIR_Dynproc_request_drop(struct MPIR_Dynproc_request *request);
 
-/* ---- progress: what is called while something is under way (port.c, contact.c) */
+/* ---- progress: called while requests are pending (port.c, contact.c) */
 
 void MPIR_Dynproc_start_polling(void);
-/* The same, and `poll` is called from now on, too, which returns whether there is anything to poll;
- * `close` at MPI_Finalize. */
+/* The same, and `poll` is called from now on, too; it returns whether anything remains to be
+ * polled.  `close` is called at MPI_Finalize. */
 void MPIR_Dynproc_start_polling_by(bool (*poll) (void), void (*close) (void));
 bool MPIR_Dynproc_poll_services(void);  /* whether there is anything to poll */
 bool MPIR_Dynproc_poll_contacts(void);
 bool MPIR_Dynproc_poll_events(void);
 void MPIR_Dynproc_sweep(void);  /* requests that the user has freed */
 
-/* Between two polls of a process that waits: progress, other threads, and a nap after a while. */
+/* Called between two polls of a waiting process: makes progress, lets other threads run, and sleeps
+ * after a while. */
 struct MPIR_Dynproc_wait {
     int polls;
-    int fd;                     /* wakes it, -1: none */
-    /* it naps soon, for who is waited for may need this core; who brings a line wakes it */
+    int fd;                     /* wakes the process, -1: none */
+    /* sleeps soon, because the awaited process may need this core; a process that makes a line
+     * wakes it */
     bool is_short;
 };
 int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait);
 
-/* At MPI_Finalize all names are given back and all connections closed. */
+/* At MPI_Finalize: releases all names and closes all connections. */
 void MPIR_Dynproc_at_finalize(void);
 void MPIR_Dynproc_close_services(void);
 
@@ -129,7 +131,7 @@ void MPIR_Dynproc_close_services(void);
 enum MPIR_Dynproc_role {
     MPIR_DYNPROC_SERVER,
     MPIR_DYNPROC_CLIENT,
-    /* as a client; the parents need not be there, and send nothing after their SIDE */
+    /* as a client; the parents need not be present, and send nothing after their SIDE */
     MPIR_DYNPROC_CHILD
 };
 
@@ -142,49 +144,50 @@ struct MPIR_Dynproc_attach {
     struct MPIR_Dynproc_lines *lines;   /* until they are those of the intercommunicator */
     struct MPIR_Dynproc_bc *bcs;        /* rank 0 of the server's side: of all its processes */
     struct MPIR_Dynproc_side other;
-    struct MPIR_Dynproc_link *link;     /* rank 0: on which they have met */
+    struct MPIR_Dynproc_link *link;     /* rank 0: the connection of their rendezvous */
 };
 
-/* How rank 0 comes to the other side by its name, and exchanges with it. */
+/* Rank 0 connects to the other side by its name, and exchanges data with it. */
 typedef int (MPIR_Dynproc_rendezvous) (const char *name, struct MPIR_Dynproc_attach * attach);
-/* Collective, of a side that listens for lines: all business cards at the root, which frees the
- * array; NULL elsewhere. */
+/* Collective over a side that listens for lines: gathers all business cards at the root, which
+ * frees the array; NULL in the other processes. */
 int MPIR_Dynproc_gather_bcs(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
                             struct MPIR_Dynproc_bc **bcs);
-/* On all processes of comm.  The others get an error of the class of rank 0's. */
+/* Collective over comm.  After an error of rank 0 the others get an error of the same class. */
 int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role,
                         MPIR_Dynproc_rendezvous * rendezvous, const char *name,
                         MPIR_Comm ** newcomm);
-/* In the rendezvous function.  The connection is the attach's then.  MPI_ERR_PORT: the other side
- * has ended. */
+/* Called by the rendezvous function.  `attach` owns the connection afterwards.  MPI_ERR_PORT: the
+ * other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach,
                                  struct MPIR_Dynproc_link *link);
 
 /* ---- watch.c */
 
-/* The intercommunicator is that of a connection: when its other side has ended, what waits for that
- * is failed.  The lines are taken over; NULL: there was no memory for them. */
+/* Marks the intercommunicator of a connection: when its other side ends, requests that wait for
+ * that side fail.  The callee owns the lines; NULL: there was no memory for them. */
 int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines);
-/* A communicator comes from another one, and is of the same connection; one has been freed. */
+/* A communicator is derived from another one and belongs to the same connection; a communicator has
+ * been freed. */
 void MPIR_Dynproc_comm_derived(MPIR_Comm * comm, const MPIR_Comm * from);
 void MPIR_Dynproc_comm_freed(const MPIR_Comm * comm);
-/* Until its lines are there, or a few seconds have passed. */
+/* Waits until its lines exist, or a few seconds have passed. */
 int MPIR_Dynproc_await_lines(const MPIR_Comm * comm);
-/* Lines are polled as fast as possible. */
+/* While `is`, lines are polled as fast as possible. */
 void MPIR_Dynproc_is_connecting(bool is);
-/* The other side has ended, by what has been seen elsewhere. */
+/* Another component has detected that the other side has ended. */
 void MPIR_Dynproc_set_broken(const MPIR_Comm * comm);
-/* Another process of this side has reported that the other one has ended, on a local communicator
- * with this id. */
+/* Another process of this side has reported, on a local communicator with this id, that the other
+ * side has ended. */
 void MPIR_Dynproc_note_ended(int context_id);
-/* Whether there is or was any: a message without a request that the network could not send is
- * forgiven then, also when the intercommunicator has been freed meanwhile. */
+/* Whether a connection exists or existed: in this case it is no error if the network cannot send a
+ * message without a request, also after the intercommunicator has been freed. */
 bool MPIR_Dynproc_had_connections(void);
-/* This is a line, too.  The descriptor is taken over. */
+/* Adds a line with this descriptor, which the callee owns. */
 void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd);
 
-/* ---- parent.c: a process that has been started by MPIX_Comm_parent_create, at the end of
- * MPI_Init; others go on */
+/* ---- parent.c: called at the end of MPI_Init; does nothing in processes that were not started by
+ * MPIX_Comm_parent_create */
 
 int MPIR_Dynproc_rendezvous_parent(void);
 

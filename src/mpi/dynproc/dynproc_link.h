@@ -19,8 +19,8 @@
 
 #define MPIR_DYNPROC_KEY 1024
 #define MPIR_DYNPROC_ONCE 16
-#define MPIR_DYNPROC_PARENT 512 /* bytes of a text by which who listens is found (parent.c) */
-#define MPIR_DYNPROC_NUMBER 16  /* at random */
+#define MPIR_DYNPROC_PARENT 512 /* bytes of a text with a listener's addresses (parent.c) */
+#define MPIR_DYNPROC_NUMBER 16  /* random bytes */
 
 enum MPIR_Dynproc_verdict {
     MPIR_DYNPROC_WELCOME = 1,
@@ -28,7 +28,7 @@ enum MPIR_Dynproc_verdict {
 };
 
 enum MPIR_Dynproc_link_state {
-    MPIR_DYNPROC_MORE,          /* not all bytes are there yet */
+    MPIR_DYNPROC_MORE,          /* not all bytes have arrived yet */
     MPIR_DYNPROC_DONE,
     MPIR_DYNPROC_BROKEN
 };
@@ -49,9 +49,9 @@ struct MPIR_Dynproc_hello {
     int key_bytes;              /* -1: no key */
 };
 
-/* How a process is found that listens for lines (dynproc_lines.h). */
+/* The addresses of a process that listens for lines (dynproc_lines.h). */
 struct MPIR_Dynproc_bc {
-    char where[MPIR_DYNPROC_PARENT];    /* "": it does not */
+    char where[MPIR_DYNPROC_PARENT];    /* "": it does not listen */
     unsigned char number[MPIR_DYNPROC_NUMBER];  /* of the connection */
 };
 
@@ -59,23 +59,23 @@ struct MPIR_Dynproc_bc {
 struct MPIR_Dynproc_side {
     uint32_t context_id;
     int size;                   /* processes */
-    /* of all processes, of the side that listens for lines; else NULL */
+    /* of all processes, if the side listens for lines; else NULL */
     struct MPIR_Dynproc_bc *bcs;
     int *address_sizes;
     char *addresses;
     int bytes;                  /* of all addresses */
 };
 
-/* Seconds since some moment. */
+/* Seconds since an arbitrary moment. */
 double MPIR_Dynproc_now(void);
 
 void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side);
 
 struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *secret);
 void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link);
-/* Frees it; its descriptor stays open, and is the caller's. */
+/* Frees the link; its descriptor stays open, and the caller owns it. */
 int MPIR_Dynproc_link_leave(struct MPIR_Dynproc_link *link);
-/* Whether the other side is still there, as far as can be seen. */
+/* Whether the connection is still open on the other side, as far as this process can detect. */
 bool MPIR_Dynproc_link_lives(struct MPIR_Dynproc_link *link);
 
 /* Client. */
@@ -90,7 +90,7 @@ bool MPIR_Dynproc_send_verdict(struct MPIR_Dynproc_link *link, enum MPIR_Dynproc
 /* Both. */
 bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server,
                             const struct MPIR_Dynproc_side *side);
-/* MORE also while the own side is not sent whole. */
+/* MORE also while this side has not been sent completely. */
 enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *link, bool is_server,
                                                     struct MPIR_Dynproc_side *side);
 bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server);

@@ -21,11 +21,11 @@
 
 #define MPIR_DYNPROC_NAME 200   /* characters */
 #define MPIR_DYNPROC_PATH 108   /* of a Unix socket, with the 0 */
-#define MPIR_DYNPROC_WHY 256    /* of a message about what went wrong */
+#define MPIR_DYNPROC_WHY 256    /* of a message about the error */
 
 struct MPIR_Dynproc_endpoint {
     bool on_network;
-    /* on the network as well, and elasticd knows where (name_service.c) */
+    /* also on the network; elasticd knows the address (name_service.c) */
     bool by_service;
     char name[MPIR_DYNPROC_NAME + 1];
     char host[MPIR_DYNPROC_NAME + 1];   /* on the network */
@@ -36,57 +36,58 @@ struct MPIR_Dynproc_endpoint {
     socklen_t address_bytes;
 };
 
-/* Where a server of this name is or would be.  Resolves HOST, which may take a while. */
+/* The endpoint of a server of this name, which need not exist.  Resolves HOST, which may take a
+ * while. */
 int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint);
 
-/* name_listen.c.  A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The
- * port, if any will do, is set. */
+/* name_listen.c.  A socket that listens at the endpoint.  MPI_ERR_SERVICE: another process has the
+ * name.  Sets the port if the endpoint has none. */
 int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd);
 void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd);
 
-/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user.  The process
- * makes progress, and its other threads go on, while one of these waits for the reply; not in a
- * hook of progress. */
+/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user.  While one
+ * of these functions waits for the reply, the process makes progress and its other threads
+ * continue; do not call them in a hook of progress. */
 bool MPIR_Dynproc_has_name_service(void);
-/* False: somebody else has the name. */
+/* False: another process has the name. */
 bool MPIR_Dynproc_publish(const char *name, const char *text);
-/* `text` has MPI_MAX_PORT_NAME bytes.  False: nobody has it. */
+/* `text` has MPI_MAX_PORT_NAME bytes.  False: the name is not published. */
 bool MPIR_Dynproc_lookup(const char *name, char *text);
-/* So that only processes of this job can publish it. */
+/* Afterwards only processes of this job can publish the name. */
 bool MPIR_Dynproc_reserve(const char *name);
 
-/* Also in a hook: mpiexec withdraws them later, in order, and nothing waits for it. */
+/* May be called in a hook: mpiexec withdraws the names later, in order, without a reply. */
 void MPIR_Dynproc_withdraw(const char *name);
 void MPIR_Dynproc_end_reservation(const char *name);
 
-/* Also in a hook: a lookup in steps.  While it LOOKS the owner calls it again, or has it
- * forgotten. */
+/* May be called in a hook: a lookup in steps.  After LOOKS the owner calls it again, or calls
+ * forget_lookup. */
 enum MPIR_Dynproc_found { MPIR_DYNPROC_LOOKS, MPIR_DYNPROC_FOUND, MPIR_DYNPROC_NOBODY };
 enum MPIR_Dynproc_found MPIR_Dynproc_step_lookup(const void *owner, const char *name, char *text);
 void MPIR_Dynproc_forget_lookup(const void *owner);
 
-/* name_reserve.c.  At the end of the process. */
+/* name_reserve.c.  Called at the end of the process. */
 void MPIR_Dynproc_release_names(void);
-/* Whether a process of another job, which lives, has reserved the name. */
+/* Whether a living process of another job has reserved the name. */
 bool MPIR_Dynproc_is_reserved(const struct MPIR_Dynproc_endpoint *endpoint);
-/* For this job; false: somebody else has it, or `why` it failed.  The directory is locked by the
- * caller. */
+/* Reserves the name for this job; false: another job has it, or `why` has the error.  The caller
+ * has locked the directory. */
 bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, char *why);
 bool MPIR_Dynproc_reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoint);
 
-/* name_directory.c: the user's private directory of this host, and its lock, which is taken for
- * moments only.  False: there is none, and `why`. */
+/* name_directory.c: the user's private directory of this host, and its lock, which is held only for
+ * a short time.  False: there is no directory; `why` has the reason. */
 bool MPIR_Dynproc_private_directory(char *path, size_t bytes, char *why);
 /* The path of the name's socket. */
 bool MPIR_Dynproc_find_in_directory(struct MPIR_Dynproc_endpoint *endpoint, char *why);
-/* Of a name of any characters. */
+/* Hash of a name of any characters. */
 uint64_t MPIR_Dynproc_name_sum(const char *name);
 int MPIR_Dynproc_lock_directory(void);
 void MPIR_Dynproc_unlock_directory(int fd);
-/* Removes what processes have left that were killed.  The lock is held. */
+/* Removes the files of killed processes.  The caller holds the lock. */
 void MPIR_Dynproc_sweep_directory(void);
 
-/* name_secret.c: false: there is none, and `why`. */
+/* name_secret.c: false: there is no secret; `why` has the reason. */
 bool MPIR_Dynproc_get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why);
 
 /* names.c */

@@ -13,7 +13,7 @@
 
 void MPIR_Dynproc_seal(const unsigned char secret[MPIR_DYNPROC_SEAL], const void *bytes, size_t n,
                        unsigned char seal[MPIR_DYNPROC_SEAL]);
-/* In the same time whatever differs. */
+/* Compares in constant time. */
 int MPIR_Dynproc_same(const unsigned char *one, const unsigned char *other, size_t n);
 
 #endif /* SEAL_H_INCLUDED */

@@ -1,17 +1,17 @@
 /*
- * Profiling tools made for worlds that do not change: what the two libraries around such a tool
- * share.
+ * Common declarations of the two libraries around a profiling tool that is made for worlds that do
+ * not change.
  *
  *     LD_PRELOAD="libelastic_tool_before.so TOOL.so libelastic_tool_after.so"
  *
- * A tool of this kind queries rank and size once, in MPI_Init, and in MPI_Finalize communicates
- * with those ranks.  Over adaptations neither is true.  So each process of an adaptive program is a
- * world of its own to the tool, in these two calls: there MPI_COMM_WORLD means MPI_COMM_SELF, and
- * each process writes its own report.  Everywhere else, and in rigid programs, the tool sees what
- * the program sees.
+ * Such a tool queries rank and size once, in MPI_Init, and communicates with those ranks in
+ * MPI_Finalize.  After an adaptation they are no longer valid.  So in these two calls each process
+ * of an adaptive program is a world of its own to the tool: MPI_COMM_WORLD means MPI_COMM_SELF, and
+ * each process writes its own report.  In all other calls, and in rigid programs, the tool has the
+ * same view as the program.
  *
- * `before` knows when the tool is in one of these calls, because the program's call comes by it
- * first; `after` runs after the calls of the tool, by MPI_ or PMPI_ names.  doc/user/tools.md
+ * `before` knows when the tool is in one of these calls, because the program's call passes through
+ * it first; `after` receives the calls of the tool, by MPI_ or PMPI_ names. doc/user/tools.md
  */
 
 #ifndef TOOL_VIEW_H_INCLUDED

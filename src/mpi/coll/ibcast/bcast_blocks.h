@@ -13,7 +13,8 @@ struct MPII_Bcast_piece {
     MPI_Aint start, bytes;
 };
 
-/* Of n processes from the one on that the tree calls `first`; returns how many pieces have data. */
+/* The pieces of n processes, from number `first` of the tree on; returns the number of pieces with
+ * data. */
 static inline int MPII_Bcast_blocks(int first, int n, int root, int size, const MPI_Aint * counts,
                                     const MPI_Aint * displs, struct MPII_Bcast_piece pieces[2])
 {
