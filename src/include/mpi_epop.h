@@ -25,7 +25,7 @@ extern "C" {
 enum { MPIX_T_EPOP_ELASTIC = 1, MPIX_T_EPOP_RIGID = 2, MPIX_T_EPOP_ONCE = 3 };
 
 typedef struct MPIX_T_EPOP_loop {
-    uint64_t id;                        /* not 0, unique to this loop, the same in all processes */
+    uint64_t id;                        /* not 0, of this loop alone, the same in all processes */
     uint32_t kind;                      /* MPIX_T_EPOP_ELASTIC, _RIGID or _ONCE */
     uint32_t element;                   /* number of the phase in the program, for people */
     const char *name;                   /* for people: printable, at most 39 bytes are passed on */
@@ -40,15 +40,15 @@ typedef struct MPIX_T_EPOP_loop {
 /* Before MPI is initialised: MPI_SUCCESS.  Later: MPI_T_ERR_INVALID, and no effect. */
 MPIX_T_EPOP_PUBLIC int MPI_T_enable_EPOP_mode(void);
 
-/* Called once, after MPI_T_enable_EPOP_mode and before the first iteration: registers all loops of
- * the program, at most MPIX_T_EPOP_LOOPS_MAX; they are copied.  Errors: MPI_T_ERR_INVALID, without
- * effect, for a wrong order of calls or an invalid loop; MPI_T_ERR_MEMORY. */
+/* After MPI_T_enable_EPOP_mode, once, before the first iteration: all loops of the program, at most
+ * MPIX_T_EPOP_LOOPS_MAX; they are copied.  MPI_T_ERR_INVALID, and no effect: out of order, or a
+ * loop is none; MPI_T_ERR_MEMORY. */
 MPIX_T_EPOP_PUBLIC int MPIX_T_EPOP_loops(int count, const MPIX_T_EPOP_loop *loops);
 
-/* An iteration of this loop (its index in `loops`) begins, and the previous one, of any loop, ends;
- * MPIX_T_EPOP_NO_LOOP: no loop is running.  `iteration` counts from 0 each time that the loop is
- * entered; `total` is the number of iterations to come, -1: not known.  Returns MPI_T_ERR_INVALID,
- * without effect, if the loop does not exist.  Costs some nanoseconds; nothing is sent. */
+/* An iteration of this loop (its index in `loops`) begins, and the previous one, of whatever loop,
+ * is over; MPIX_T_EPOP_NO_LOOP: no loop is running.  `iteration` counts from 0 each time that the
+ * loop is entered; `total`: how many there will be, -1: not known.  MPI_T_ERR_INVALID, and no
+ * effect: there is no such loop.  Costs some nanoseconds; nothing is sent. */
 MPIX_T_EPOP_PUBLIC int MPIX_T_EPOP_iteration(int loop, int64_t iteration, int64_t total);
 
 #ifdef __cplusplus

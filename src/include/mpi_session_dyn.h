@@ -45,7 +45,7 @@ extern "C" {
 #define MPI_PSETOP_INTERSECTION MPIX_PSETOP_INTERSECTION
 #define MPI_PSETOP_SPLIT MPIX_PSETOP_SPLIT
 
-/* MPI_SESSION_NULL if no session is open; the routines then return an error. */
+/* MPI_SESSION_NULL if there is none, which the routines then refuse. */
 static inline MPI_Session mpi_session_dyn_oldest_(void)
 {
     MPI_Session session = MPI_SESSION_NULL;
@@ -120,14 +120,14 @@ static inline int MPI_Session_Dyn_pset_delete(const char pset[])
     return MPIX_Session_pset_free(mpi_session_dyn_oldest_(), pset);
 }
 
-/* ---- data of a set --------------------------------------------------------------------------- */
+/* ---- what belongs to a set ------------------------------------------------------------------- */
 
 static inline int MPI_Session_Set_PSet_Info(MPI_Session session, const char pset[], MPI_Info info)
 {
     return MPIX_Session_set_pset_data(session, pset, info);
 }
 
-/* Waits until a value was set; returns it together with the library's data of the set. */
+/* Waits until a value was set; returns that, and the library's data of the set. */
 static inline int MPI_Session_Get_PSet_Info(MPI_Session session, const char pset[], MPI_Info *info)
 {
     const char *const no_keys[1] = { "" };
@@ -153,7 +153,7 @@ static inline int MPI_Session_Get_PSet_Info(MPI_Session session, const char pset
     return error;
 }
 
-/* The primary process passes a text or ""; all get "", or the text in the same call. */
+/* The primary process gives a text or ""; all get "", or the text in the same call. */
 static inline int MPI_Session_bcast_PSet_info(const char pset[], char text[], int primary)
 {
     return MPIX_Session_bcast_pset_info(mpi_session_dyn_oldest_(), pset, text,
@@ -210,7 +210,7 @@ static inline int mpi_session_dyn_give_(mpi_session_dyn_name_ *made, int n, char
     return MPI_SUCCESS;
 }
 
-/* The maximum number of names that an operation returns. */
+/* How many names an operation gives at most. */
 static inline int mpi_session_dyn_capacity_(int op, MPI_Info info)
 {
     char sizes[MPI_MAX_INFO_VAL + 1] = "";
@@ -224,7 +224,7 @@ static inline int mpi_session_dyn_capacity_(int op, MPI_Info info)
     return n;
 }
 
-/* For MALLEABLE: whether the processes of the delta join or leave. */
+/* Of MALLEABLE: what the set of those who join or leave is. */
 static inline int mpi_session_dyn_decided_(MPI_Session session, const char delta[])
 {
     char type[MPI_MAX_INFO_VAL + 1] = "";

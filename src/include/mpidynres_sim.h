@@ -2,7 +2,7 @@
  * How programs for libmpidynres begin: a main that gives control to MPIDYNRES_SIM_start, which
  * gives it to the program.  Here every process runs the program, and mpiexec is the manager.  SC2.
  *
- * In manager_config, manager_std_dev and manager_change_prob are hints to mpiexec --adapt-policy
+ * Of manager_config, manager_std_dev and manager_change_prob are hints to mpiexec --adapt-policy
  * random; manager_initial_number and manager_initial_number_random are ignored (mpiexec -n).
  */
 
@@ -42,7 +42,7 @@ static inline int MPIDYNRES_SIM_start(MPIDYNRES_SIM_config i_config, int argc, c
     return 0;
 }
 
-/* With MPIDYNRES_MAIN this header defines main for the program. */
+/* A program may leave its main to this header. */
 #ifdef MPIDYNRES_MAIN
 int MPIDYNRES_main(int argc, char **argv);
 
