@@ -8,7 +8,7 @@
 #ifndef MPI_ADAPT_H_INCLUDED
 #define MPI_ADAPT_H_INCLUDED
 
-/* Results and statuses of the adaptation operations (a binary contract: values never change) */
+/* Answers and statuses of the adaptation operations (a binary contract: values never change) */
 #define MPI_ADAPT_FALSE 0
 #define MPI_ADAPT_TRUE 1
 #define MPI_ADAPT_STATUS_NEW 2
@@ -49,12 +49,12 @@ typedef int (MPIX_Adapt_sizes_function)(int size, void *extra_state);
 #define MPIX_STAGE_EXITED 3
 #define MPIX_PROC_RUNNING (-1)  /* a return code before the end */
 #define MPIX_COMM_PARENT MPIX_Comm_parent()
-/* MPIX_Iaccept_keyed: whether a client with this key is accepted */
+/* MPIX_Iaccept_keyed: whether a client with this key is welcome */
 typedef int (MPIX_Key_function)(const void *key, int key_bytes, void *extra_state);
 
 /* Error classes, after those of mpi.h */
 #define MPIX_ERR_INVALID_SIGNAL (MPICH_ERR_FIRST_MPIX + 6)      /* There is no such signal */
 #define MPIX_ERR_ALLOCATE (MPICH_ERR_FIRST_MPIX + 7)    /* There is no such slot for a process */
-#define MPIX_ERR_KEY (MPICH_ERR_FIRST_MPIX + 8) /* The server does not accept this key */
+#define MPIX_ERR_KEY (MPICH_ERR_FIRST_MPIX + 8) /* The server does not welcome this key */
 
 #endif /* MPI_ADAPT_H_INCLUDED */

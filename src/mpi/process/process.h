@@ -1,6 +1,6 @@
 /*
- * Slots and processes that a program starts one by one (SPEC DA): what the entry points
- * (src/binding/c/dynproc_api.txt) call, and what the files of src/mpi/process guarantee each other.
+ * Slots and processes that a program starts one by one (SPEC DA): functions for the entry points
+ * (src/binding/c/dynproc_api.txt), and the interface between the files of src/mpi/process.
  *
  *   process_requests.c   process requests as MPI_Request, and their stages
  *   process_start.c      executable, arguments and start of a process, data of its slot, signals
@@ -9,7 +9,7 @@
  *                            (process_world.h)
  *   process_calls.c      messages about them to and from the step manager (pmi_adapt_set.h)
  *
- * Owned by whichever thread holds the library's critical section.
+ * The thread that holds the library's critical section owns the state.
  */
 
 #ifndef PROCESS_H_INCLUDED
@@ -36,7 +36,7 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request req
 
 /* ---- process_requests.c ---- */
 
-/* NULL: it is none. */
+/* NULL: the handle is invalid. */
 MPIR_Request *MPIR_Process_handle(MPI_Request request);
 
 struct MPIR_Process_request {
@@ -45,27 +45,27 @@ struct MPIR_Process_request {
     MPIR_Request *operation;    /* of the stage after `reported`, or NULL */
     enum pmi_task_stage come, reported; /* CANCELLED: none yet */
     bool cancelled, started;
-    bool is_freed;              /* by the program, while its world was on its way */
+    bool is_freed;              /* by the program, while its world was starting */
     uint32_t code;
-    char *error;                /* why it could not be executed */
+    char *error;                /* reason why it could not be executed */
     char *executable, **args;
     int n_args;
     char *host, *info;
-    struct MPIR_Process_world *world;   /* it starts with others, or NULL */
+    struct MPIR_Process_world *world;   /* the world with which it starts, or NULL */
     struct MPIR_Process_request *next_by_number, *next_by_handle;
 };
 
-/* It has come to this stage: MPIR_Process_take_event does the same for events of the step
+/* The request has reached this stage.  MPIR_Process_take_event does the same for events of the step
  * manager. */
 void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stage stage);
-/* It is started, and active until its next stage. */
+/* Marks the request as started: it is active until its next stage. */
 int MPIR_Process_mark_started(struct MPIR_Process_request *request);
 
 struct MPIR_Process_event {
     uint32_t number;            /* of the request */
     enum pmi_task_stage stage;
     uint32_t code;              /* EXITED */
-    char text[PMI_TASK_TEXT_MAX + 1];   /* ALLOCATED: its host; EXITED with an error: which */
+    char text[PMI_TASK_TEXT_MAX + 1];   /* ALLOCATED: host; EXITED with an error: its text */
     char info[MPI_MAX_INFO_VAL + 1];    /* ALLOCATED */
 };
 void MPIR_Process_take_event(const struct MPIR_Process_event *event);
@@ -73,42 +73,44 @@ void MPIR_Process_free_args(struct MPIR_Process_request *request);
 
 /* ---- process_start.c ---- */
 
-/* A slot with nothing started; NULL: it is not. */
+/* The request if its slot has no process yet; else NULL. */
 struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle);
 
-/* ---- process_calls.c: each waits only until the step manager has understood it ---- */
+/* ---- process_calls.c: each function waits only until the step manager has accepted the call
+ * ---- */
 
 int MPIR_Process_call_allocate(uint32_t first, int n, const char *global,
                                const char *const locals[], const char *arch,
                                const char *const hosts[], bool hard);
 int MPIR_Process_call_start(uint32_t number, const char *executable, char *const args[], int n);
-/* All of them, as one world; `parent` is for PMI_PARENT_ENV. */
+/* Starts all of them as one world; `parent` is the value of PMI_PARENT_ENV. */
 int MPIR_Process_call_start_world(const char *parent, int n,
                                   struct MPIR_Process_request *const requests[]);
-/* Cancelled if it has no slot yet. */
+/* Cancels the request if it has no slot yet. */
 int MPIR_Process_call_cancel(uint32_t number);
-/* Nobody waits for this request any more. */
+/* The program does not wait for this request any more. */
 int MPIR_Process_call_release(uint32_t number);
 int MPIR_Process_call_signal(uint32_t number, const char *name);
-/* Events are taken by progress from now on. */
+/* From now on progress takes the events. */
 int MPIR_Process_listen(void);
 
 /* ---- process_parent.c, process_world.c ---- */
 
-/* An error if a program of a world cannot have so many arguments. */
+/* Returns an error if a program of a world cannot have so many arguments. */
 int MPIR_Process_world_check_args(int n_args);
-/* Whether all of its requests are among these handles, and can be started. */
+/* Whether all requests of the world are among these handles, and can be started. */
 bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n,
                                  MPIR_Request * const handles[]);
-/* Does nothing if it is started. */
+/* Does nothing if the world is started. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world);
-/* Takes what the other side has sent; its requests may be freed, or reach STARTED. */
+/* Receives data of the other side; afterwards requests of the world may be freed, or reach
+ * STARTED. */
 void MPIR_Process_world_poll(struct MPIR_Process_world *world);
-/* One of its processes has ended, or its request is being freed. */
+/* A process of the world has ended, or its request is being freed. */
 void MPIR_Process_world_failed(struct MPIR_Process_request *request);
-/* Whether its world is on its way: who frees it meanwhile does not end that. */
+/* Whether the request's world is starting: freeing the request does not end the start. */
 bool MPIR_Process_world_awaits(const struct MPIR_Process_request *request);
-/* Whether processes are awaited that come by a connection. */
+/* Whether this process waits for the connection of started processes. */
 bool MPIR_Process_worlds_start(void);
 
 #endif /* PROCESS_H_INCLUDED */

@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include "mpio.h"
 
-/* Types with gaps are lists of their blocks: few members keep these short. */
+/* Limit of members: types with gaps become lists of their blocks, which this keeps short. */
 #define MPIO_MEMBERS_MAX 4096
 
-/* Changes the arguments to fewer elements of a longer type.  Returns whether it made a type.  Wrong
- * arguments become ones that are as wrong, with a count that an int holds. */
+/* Changes the arguments to fewer elements of a longer type.  Returns whether it made a type.
+ * Invalid arguments stay invalid, with a count that fits in an int. */
 static inline int MPIO_Fewer_of_longer(MPI_Count * count, MPI_Datatype * datatype)
 {
     MPI_Count size, longest, members = *count / INT_MAX + 1;

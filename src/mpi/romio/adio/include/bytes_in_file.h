@@ -15,12 +15,12 @@
 MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset position,
                               MPI_Count bytes);
 
-/* Where the individual pointer is after `bytes` bytes of the view from `previous` on, both in bytes
+/* The individual pointer after `bytes` bytes of the view, starting from `previous`; both in bytes
  * of the file. */
 ADIO_Offset ADIOI_Pointer_after(ADIO_File fd, ADIO_Offset previous, MPI_Count bytes);
 
 /* After a blocking read by the individual pointer, which was at `previous` (in bytes of the file):
- * if fewer bytes were read than requested, the pointer moves by these, also where data passed
+ * if fewer bytes were read than requested, the pointer moves by the bytes read, also if data passed
  * through a buffer. */
 void ADIOI_Pointer_after_read(ADIO_File fd, ADIO_Offset previous, MPI_Count requested,
                               ADIO_Status * status);

@@ -1,6 +1,6 @@
 /*
- * The first data of a flattened filetype.  Its first entry may be the mark of a lower bound
- * instead, which MPI_Type_create_resized has set: it has no data.
+ * The first data of a flattened filetype.  Its first entry may have no data:
+ * MPI_Type_create_resized sets an entry that marks the lower bound.
  */
 
 #ifndef FIRST_INDEX_H_INCLUDED

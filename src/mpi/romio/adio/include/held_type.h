@@ -8,8 +8,8 @@
 
 #include "type_parts.h"
 
-/* An equal type, which lives until it is released.  (MPI_Type_dup would call functions of the
- * user.) */
+/* Returns an equal type, which exists until it is released.  (MPI_Type_dup would call functions of
+ * the user.) */
 static inline MPI_Datatype ADIOI_Type_hold(MPI_Datatype datatype)
 {
     MPI_Datatype held;

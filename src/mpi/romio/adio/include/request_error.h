@@ -33,7 +33,7 @@ static inline int ADIOI_Request_error_share(ADIOI_Request_error * error, ADIO_Fi
                           request);
 }
 
-/* After the agreement: processes without an error of their own have one, too. */
+/* After the agreement: if any process has an error, the processes without one get an error, too. */
 static inline void ADIOI_Request_error_shared(ADIOI_Request_error * error, const char *function)
 {
     if (error->any_failed && error->code == MPI_SUCCESS)

@@ -14,7 +14,8 @@
 typedef struct {
     int combiner;
     MPI_Count n_integers, n_addresses, n_types;
-    /* counts, block lengths, displacements in elements, and what else is no address */
+    /* counts, block lengths, displacements in elements, and all other values that are no
+     * addresses */
     MPI_Count *integers;
     /* displacements and bounds in bytes; in the same memory as integers */
     MPI_Count *addresses;
