@@ -1,6 +1,6 @@
 /*
- * The terms of a call that moves registered arrays (agree.c): what must be the same on all
- * processes, and the error where it is not.  Private to adapt_data.
+ * The terms of a call that moves registered arrays (agree.c): the values that must be the same on
+ * all processes, and the error if they differ.  Private to adapt_data.
  */
 
 #ifndef AGREE_TERMS_H_INCLUDED
@@ -18,9 +18,9 @@ struct adapt_agree_call {
     int first, end;
     struct adapt_roles roles;
     int *process_of_new;
-    int64_t **facts;            /* by array; NULL: none has any; of an array NULL: it has none */
+    int64_t **facts;       /* by array; NULL: no array has facts; entry NULL: this array has none */
     bool has_reported;              /* the facts */
-    int64_t chunk_bytes;        /* at first this process', then the smallest */
+    int64_t chunk_bytes;        /* this process' value; after the agreement the smallest one */
 };
 
 static inline bool adapt_is_concerned(const struct adapt_agree_call *call, int array)

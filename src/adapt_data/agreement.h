@@ -17,9 +17,9 @@
 #include <stdint.h>
 #include "channel.h"
 
-#define AGREEMENT_TEXT 320      /* of one process, with its end */
+#define AGREEMENT_TEXT 320      /* of one process, with its terminator */
 
-/* Functions that can do with each other have one number. */
+/* Functions that may be called together on different processes have the same number. */
 enum adapt_call_kind {
     ADAPT_CALL_ARRAYS = 1,      /* MPIX_Adapt_data_start, MPIX_Adapt_data_move */
     ADAPT_CALL_VOLUME,
@@ -39,15 +39,15 @@ enum adapt_call_kind {
     ADAPT_CALL_CLOSE            /* MPIX_Adapt_window_close */
 };
 
-/* Of this process. */
+/* The proposal of this process. */
 struct adapt_proposal {
     enum adapt_call_kind kind;
     const char *function;       /* as errors name it */
     const char *object;         /* the array or field by its name; NULL: none */
     const char *error;          /* NULL: none */
     int error_class;
-    bool is_weak;               /* different terms may be its reason, and are reported before it */
-    const char *moved;          /* what an error has for "nothing has moved"; NULL: that */
+    bool is_weak;    /* different terms may cause the error, and are reported in preference to it */
+    const char *moved;          /* replaces "nothing has moved" in errors; NULL: not replaced */
     int order;                  /* of several errors the lowest is reported */
     int64_t terms;              /* a hash */
     int64_t chunk;              /* bytes of a message */
@@ -58,12 +58,12 @@ struct adapt_agreed {
     bool terms_differ;
 };
 
-/* An MPI error, or the class of the agreed error.  Different terms are the caller's to report. */
+/* Returns an MPI error, or the class of the agreed error.  The caller reports different terms. */
 int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_proposal *mine,
                         struct adapt_agreed *agreed);
 
 /* Fails: "FUNCTION: processes differ in WHAT: ... on old rank 0 and 2 more, ... on joining process
- * 0".  text: what this process has. */
+ * 0". text: the value of this process. */
 int adapt_refuse_difference(struct adapt_channel *channel, const char *function, const char *what,
                             const char *text);
 
@@ -72,7 +72,7 @@ int adapt_refuse_difference(struct adapt_channel *channel, const char *function,
 int adapt_find_difference(struct adapt_channel *channel, const int64_t numbers[], int64_t count,
                           int64_t *index);
 
-/* A hash of `hash` and one more number, and of a text. */
+/* A hash of `hash` and another number, or of `hash` and a text. */
 int64_t adapt_mix(int64_t hash, int64_t number);
 int64_t adapt_mix_all(int64_t hash, const int64_t numbers[], int64_t count);
 int64_t adapt_mix_text(int64_t hash, const char *text);

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Why memory that the library will free cannot be what malloc has returned for `count` of these
- * elements; NULL: nothing is known against it.  The text is valid until the next call. */
+/* The reason why memory that the library will free cannot be memory of malloc for `count` of these
+ * elements; NULL: no reason is known.  The text is valid until the next call. */
 const char *adapt_allocated(const void *address, int64_t count, MPI_Datatype element);
-/* Whether this is a text of it. */
+/* Whether this is a text of adapt_allocated. */
 bool adapt_allocated_is_reason(const char *text);
 
 #endif /* ALLOCATED_H_INCLUDED */

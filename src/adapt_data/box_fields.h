@@ -7,10 +7,10 @@
 #include "adapt_boxes.h"
 #include "box_schedule.h"
 
-/* The boxes of all ranks of a world, from the program's function.  A text: what is wrong; NULL:
- * nothing. */
+/* Lists the boxes of all ranks of a world, from the program's function.  Returns the text of an
+ * error; NULL: none. */
 const char *adapt_list_boxes(struct adapt_boxes *list, int size, MPIX_Boxes *boxes, void *state);
-/* Likewise: a field for boxes of so many axes. */
+/* Checks a field for boxes of so many axes.  Returns the text of an error; NULL: none. */
 const char *adapt_field_check(const MPIX_Field *field, int axes);
 /* The memory of one part. */
 void *adapt_field_grow(const MPIX_Field *field, int64_t count);

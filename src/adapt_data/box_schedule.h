@@ -26,8 +26,8 @@ struct adapt_boxes {
 
 /* A region that goes from an old box to a new one. */
 struct adapt_box_piece {
-    int process;                /* at the other end; retained: this one */
-    int old_box, new_box;       /* which of those of their processes */
+    int process;                /* the peer; of a retained piece: this process */
+    int old_box, new_box;       /* indices of the boxes in their processes */
     struct adapt_box region;    /* values */
 };
 
@@ -40,21 +40,21 @@ struct adapt_box_schedule {
     struct adapt_box_list send, receive, keep;
 };
 
-/* Of a field: nodes as in MPIX_Field.  limit: values of a piece at most (of one layer, if that is
- * more).  A text is what is wrong. */
+/* Makes the schedule of a field; nodes as in MPIX_Field. limit: max values of a piece (or of one
+ * layer, if that is more).  Returns the text of an error. */
 const char *adapt_box_schedule_make(struct adapt_box_schedule *made, const struct adapt_boxes *old,
                                     const struct adapt_boxes *coming,
                                     const struct adapt_roles *roles, const int nodes[BOX_AXES],
                                     int64_t limit);
 void adapt_box_schedule_clear(struct adapt_box_schedule *schedule);
 
-/* Whether the boxes of `rank` are boxes and overlap with nobody's. */
+/* Checks that the boxes of `rank` are valid and overlap with no other box. */
 const char *adapt_boxes_check(const struct adapt_boxes *boxes, int rank);
 int64_t adapt_boxes_cells(const struct adapt_boxes *boxes);
-/* Values in it; 0: none. */
+/* Number of values in the box. */
 int64_t adapt_box_values(const struct adapt_box *box);
 
-/* An even cut of `size` parts: how many along each axis. */
+/* The number of parts along each axis for an even cut into `size` parts. */
 void adapt_box_parts(const struct adapt_box *domain, int size, int parts[BOX_AXES]);
 struct adapt_box adapt_box_even(const struct adapt_box *domain, int size, int rank);
 

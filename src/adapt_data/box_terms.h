@@ -1,6 +1,6 @@
 /*
- * The terms of a move of fields on boxes: what must be the same on all processes, and the error
- * where it is not.  Private to adapt_data.
+ * The terms of a move of fields on boxes: the values that must be the same on all processes, and
+ * the error if they differ.  Private to adapt_data.
  */
 
 #ifndef BOX_TERMS_H_INCLUDED
@@ -12,9 +12,9 @@
 
 struct adapt_box_terms {
     struct adapt_channel *channel;
-    const char *function;       /* that was called */
+    const char *function;       /* the called function */
     int axes, count;
-    const MPIX_Field *fields;   /* NULL: they are not known to be sound */
+    const MPIX_Field *fields;   /* NULL: not known to be valid */
     const struct adapt_boxes *old, *coming;
 };
 

@@ -25,42 +25,43 @@ struct adapt_debt {
 
 struct adapt_channel {
     MPI_Comm all;
-    int old_size;               /* the first so many of its ranks are old */
+    int old_size;               /* the first old_size ranks are old */
     /* all processes are in MPIX_Adapt_window_close, or at the end of MPIX_Adapt_window */
     bool is_closing;
 
     /* private */
-    int tags;                   /* that have been given out */
+    int tags;                   /* number of tags used */
     struct adapt_debt *pending;
     MPI_Request reminder;       /* pending while a wait is outstanding */
 };
 
-/* The window that is open in this process, to be found where a call does not give it; until clear
- * or commit. */
+/* Stores the window that is open in this process, for calls that do not pass it; until clear or
+ * commit. */
 int adapt_channel_note(const epop_window_t *window);
 void adapt_channel_discard(const epop_window_t *window);
 bool adapt_channel_has_window(void);
 
-/* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also
- * below.  A window that is NULL or not filled is the one that is open; MPI_ERR_ARG (no error
- * handler is called): there is none. */
+/* Collective over the processes of the window. *channel is valid until commit.  Returns an MPI
+ * error, as do the functions below.  A window that is NULL or not filled means the open one;
+ * MPI_ERR_ARG (without a call of the error handler): no window is open. */
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel);
-/* The error of a function that cannot open it; error: what else is wrong with its call, or NULL. */
+/* The error of a function that cannot open the channel; error: another error of its call, or
+ * NULL. */
 int adapt_channel_failed(int code, const char *function, const char *error);
-/* From the first use of a window to its commit. */
+/* True from the first use of a window to its commit. */
 bool adapt_channel_in_window(void);
 /* The number of the present window in this process, from 1. */
 int adapt_channel_window(void);
-/* This part of a field with this name has moved in the present window; whether it has. */
+/* Stores that this part of a field with this name has moved in the present window; queries it. */
 void adapt_channel_set_moved(const void *part, const char *name);
 bool adapt_channel_is_moved(const void *part, const char *name);
-/* For what is started next: all processes start in the same order. */
+/* The tag for the next start: all processes start in the same order. */
 int adapt_channel_tag(struct adapt_channel *channel);
 
-/* debt: stays where it is until it is completed. */
+/* debt: must keep its address until it is completed. */
 int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, const char *kind,
                       const char *name);
-/* No effect if it is not pending. */
+/* No effect if `debt` is not pending. */
 int adapt_channel_finish(struct adapt_channel *channel, struct adapt_debt *debt);
 
 #endif /* CHANNEL_H_INCLUDED */

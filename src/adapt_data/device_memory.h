@@ -7,7 +7,8 @@
 #ifndef DEVICE_MEMORY_H_INCLUDED
 #define DEVICE_MEMORY_H_INCLUDED
 
-/* Why the library cannot move what is at this address, or NULL.  Managed memory is no error. */
+/* The reason why the library cannot move the data at this address, or NULL.  Managed memory is no
+ * error. */
 const char *adapt_device_memory(const void *address);
 
 #endif /* DEVICE_MEMORY_H_INCLUDED */

@@ -1,7 +1,7 @@
 /*
- * The owners of all elements in one world: the layout, the number of processes, and what the layout
- * does not state (order of positions, lengths of parts).  Pure: no MPI, no state but its own.
- * SPEC-epop D1, D6, V4, V6.
+ * The owners of all elements in one world: the layout, the number of processes, and values that the
+ * layout does not state (order of positions, lengths of parts).  Pure: no MPI, no state but its
+ * own.  SPEC-epop D1, D6, V4, V6.
  */
 
 #ifndef DISTRIBUTION_H_INCLUDED
@@ -40,7 +40,7 @@ struct adapt_distribution {
     int64_t *first_own;         /* [size + 1] in own */
 };
 
-/* In all of these a text is what is wrong, NULL: nothing.  ADAPT_NO_MEMORY: there is no memory. */
+/* These functions return the text of an error, NULL: none.  ADAPT_NO_MEMORY: out of memory. */
 extern const char ADAPT_NO_MEMORY[];
 
 /* positions: rank_of_position of `size` processes, copied; NULL: the same numbers.
@@ -50,26 +50,27 @@ const char *adapt_distribution_make(struct adapt_distribution *made,
                                     const int *positions, const int64_t *lengths);
 void adapt_distribution_clear(struct adapt_distribution *distribution);
 
-/* The rank that element i belongs to; *end: the first element after i that may be another's. */
+/* The owner of element i; *end: the first element after i that may have another owner. */
 int adapt_distribution_owner(const struct adapt_distribution *distribution, int64_t i,
                              int64_t *end);
-/* The rank's first elements from `from` on: [*low, *high), false: there are none. */
+/* The rank's first contiguous elements at or after `from`: [*low, *high); false: there are none. */
 bool adapt_distribution_next(const struct adapt_distribution *distribution, int rank, int64_t from,
                              int64_t *low, int64_t *high);
-/* Returns the number of its elements. */
+/* The number of the rank's elements. */
 int64_t adapt_distribution_part(const struct adapt_distribution *distribution, int rank);
 
-/* The positions of the coming world, so that the least moves (block_free, grid: positions.c).
- * new_rank_of: by old rank, -1: leaving; rank_of_position: [new_size], set. */
+/* Chooses the positions in the new world so that the fewest elements move (block_free, grid:
+ * positions.c). new_rank_of: by old rank, -1: leaving; rank_of_position: [new_size], set by the
+ * call. */
 const char *adapt_distribution_positions(const struct adapt_distribution *old,
                                          const int *new_rank_of, int new_size,
                                          int *rank_of_position);
 
-/* floor(position * n / size): where a position of a block layout begins. */
+/* floor(position * n / size): the first element of a position in a block layout. */
 int64_t adapt_block_begin(int64_t n, int size, int position);
 /* The side of a grid of `size` positions; 0: it is not a square. */
 int adapt_grid_side(int size);
-/* Memory for `count` items of so many bytes, zeroed; NULL only if there is none. */
+/* Zeroed memory for `count` items of `size` bytes; NULL only if there is no memory. */
 void *adapt_reserve(int64_t count, size_t size);
 
 #endif /* DISTRIBUTION_H_INCLUDED */

@@ -16,18 +16,19 @@
  * Returns the class. */
 int adapt_fail(int error_class, const char *format, ...) __attribute__ ((format(printf, 2, 3)));
 
-/* How many calls of it there were. */
+/* The number of calls of adapt_fail. */
 unsigned adapt_failures(void);
 
-/* Errors name the function `name` instead of the C function that the program has called, until it
- * is NULL: of other languages.  Returns the name until now. */
+/* For other languages: errors have the function name `name` instead of that of the called C
+ * function, until it is set to NULL.  Returns the previous name. */
 const char *adapt_call_as(const char *name);
-/* Why the program's part of an array or field does not fit, as its language has found: until the
- * next adapt_set_misfit; NULL: nothing is known.  The text is the caller's. */
+/* Stores the reason why the program's part of an array or field does not fit, as its language
+ * binding has detected; valid until the next adapt_set_misfit.  NULL: no reason.  The caller owns
+ * the text. */
 void adapt_set_misfit(const char *why);
-/* That, or `otherwise`. */
+/* The stored reason, or `otherwise`. */
 const char *adapt_misfit(const char *otherwise);
-/* That name, or `function`. */
+/* The name of adapt_call_as, or `function`. */
 const char *adapt_called(const char *function);
 
 #endif /* FAILURE_H_INCLUDED */

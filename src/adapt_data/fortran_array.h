@@ -1,6 +1,6 @@
 /*
- * One allocatable array of the module adapt_data while it moves, and what arrays, boxes and items
- * of Fortran have in common.  Private to adapt_data.
+ * One allocatable array of the module adapt_data while it moves, and the common part of arrays,
+ * boxes and items of Fortran.  Private to adapt_data.
  */
 
 #ifndef FORTRAN_ARRAY_H_INCLUDED
@@ -20,7 +20,7 @@ struct fortran_part {
     void *first;                /* its first element after the ghost slices */
 };
 
-/* The outcome for it at the wait. */
+/* The result for an array at the wait. */
 enum outcome { OUTCOME_KEEP, OUTCOME_REPLACE, OUTCOME_EMPTY, OUTCOME_LEAVE };
 
 struct fortran_array {
@@ -30,17 +30,18 @@ struct fortran_array {
     char *name;
     int ghost, is_global;       /* slices; the last bound is the number of an element */
     int kind, rank;             /* 0: not known yet */
-    int64_t lower[RANK_MAX], extent[RANK_MAX];  /* of all but the last; lower also of that */
+    /* of all dimensions but the last; lower also of the last */
+    int64_t lower[RANK_MAX], extent[RANK_MAX];
     void *base, *former;
     int new_rank;
-    void *slot;                 /* the module's, from start to wait */
+    void *slot;                 /* owned by the module, from start to wait */
 };
 
 MPI_Datatype adapt_fortran_type(int kind);
 /* A slice along the last dimension. */
 int adapt_fortran_slice_type(const struct fortran_array *array, MPI_Datatype * type);
-/* Agrees on the call, the type and the bounds of slices, which joining processes get.  why: what
- * does not fit on this process, or NULL. */
+/* Agrees on the call, the type and the bounds of slices, which joining processes receive. why: the
+ * error of this process, or NULL. */
 int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window,
                         const struct fortran_part *part, enum adapt_call_kind kind,
                         const char *function, const char *why);

@@ -10,12 +10,12 @@
 #include "channel.h"
 #include "exchange.h"
 
-/* The first member of what its owner has allocated. */
+/* The first member of an object that its owner has allocated. */
 struct MPIX_Adapt_motion_s {
     struct adapt_exchange exchange;
     struct adapt_channel *channel;
     struct adapt_debt debt;
-    /* With the code of the exchange; frees all but the motion. */
+    /* Called with the error code of the exchange; frees all except the motion. */
     int (*finish) (struct MPIX_Adapt_motion_s * motion, int code);
 };
 

@@ -2,8 +2,8 @@
  * The elements of one array that one process sends, receives and keeps.  Pure: no MPI, no state but
  * its own.  SPEC-epop V1, V9.
  *
- * Processes of the window have one number each: an old rank its own, joining process j the number
- * old_size + j.
+ * Each process of the window has one number: an old process its old rank, joining process j the
+ * number old_size + j.
  */
 
 #ifndef SCHEDULE_H_INCLUDED
@@ -11,9 +11,9 @@
 
 #include "distribution.h"
 
-/* Elements that lie together in this process' part. */
+/* Elements that are contiguous in this process' part. */
 struct adapt_run {
-    int64_t first, count;       /* in its part */
+    int64_t first, count;       /* in the part */
 };
 
 /* The elements that are exchanged with one process, in increasing order of elements. */
@@ -22,7 +22,7 @@ struct adapt_peer {
     int64_t first_run, runs, elements;
 };
 
-/* One direction, in the order in which it is to be worked off. */
+/* One direction, in the order of processing. */
 struct adapt_side {
     struct adapt_run *runs;
     struct adapt_peer *peers;

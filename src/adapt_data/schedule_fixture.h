@@ -26,7 +26,7 @@ struct Distribution {
     Distribution(const Distribution &) = delete;
 };
 
-/* By element: its owner, as of next(). */
+/* The owner of each element, by calls of adapt_distribution_next. */
 inline std::vector<int> owners(const adapt_distribution &distribution)
 {
     std::vector<int> owner(static_cast<size_t>(distribution.n), -1);
@@ -61,7 +61,7 @@ inline void expect_whole(const adapt_distribution &distribution)
     }
 }
 
-/* A window without its communication: who stays, and where. */
+/* A window without its communication: the staying processes and their new ranks. */
 struct Window {
     std::vector<int> new_rank_of, process_of_new;
     int old_size, new_size, staying = 0;
@@ -80,7 +80,7 @@ struct Window {
         new_size = staying + joining;
     }
 
-    /* The highest leave, as without a list. */
+    /* The highest ranks leave, as without a list. */
     static Window resize(int p, int q)
     {
         std::vector<int> leaving;

@@ -1,8 +1,9 @@
 /*
- * Moves one array: messages between this process and its peers (exchange.h), and what it keeps.
+ * Moves one array: messages between this process and its peers (exchange.h), and elements that it
+ * keeps.
  *
- * A message holds the next elements for one peer, at most `chunk`.  Both ends take their peers by
- * the distance from sender to receiver.  SPEC-epop V8, V10, X1.
+ * A message holds the next elements for one peer, at most `chunk`. Both ends process their peers in
+ * the order of the distance from sender to receiver.  SPEC-epop V8, V10, X1.
  */
 
 #ifndef TRANSFER_H_INCLUDED
@@ -22,9 +23,9 @@ struct adapt_element {
 struct adapt_direction {
     const struct adapt_side *side;
     char *part;
-    int peer;                   /* the next message's */
-    int64_t run, in_run;        /* where it begins */
-    int64_t of_peer;            /* elements of this peer that are done with */
+    int peer;                   /* of the next message */
+    int64_t run, in_run;        /* start of the next message */
+    int64_t of_peer;            /* finished elements of this peer */
 };
 
 struct adapt_transfer {
@@ -34,8 +35,8 @@ struct adapt_transfer {
     struct adapt_exchange exchange;
 };
 
-/* Begins transfer->exchange.  old_part, new_part and schedule stay until it is through.  An MPI
- * error. */
+/* Begins transfer->exchange. old_part, new_part and schedule must stay until it is complete.
+ * Returns an MPI error. */
 int adapt_transfer_begin(struct adapt_transfer *transfer, struct adapt_channel *channel,
                          const struct adapt_schedule *schedule, const void *old_part,
                          void *new_part);

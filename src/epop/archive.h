@@ -1,4 +1,4 @@
-/* Archives: shared objects with get_program in them.  SPEC-epop E1.  They stay loaded. */
+/* Archives: shared objects that define get_program.  SPEC-epop E1.  They stay loaded. */
 
 #ifndef EPOP_ARCHIVE_H_INCLUDED
 #define EPOP_ARCHIVE_H_INCLUDED
@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The file that NAME, NAME.epop or NAME.so is, with a slash in its name.  False: there is none. */
+/* Finds the file NAME, NAME.epop or NAME.so; the path contains a slash.  False: there is none. */
 bool epop_archive_find(const char *name, char *path, size_t size);
 
-/* Its get_program.  NULL: `why` is a sentence about the file. */
+/* The archive's get_program.  NULL: `why` is a sentence about the file. */
 program_t *(*epop_archive_open(const char *path, char *why, size_t size)) (void);
 
 #endif /* EPOP_ARCHIVE_H_INCLUDED */

@@ -1,8 +1,8 @@
 /*
- * phase_adapt calls begin and commit itself, but the driver has opened the window before (the
- * joining processes learn which phase_adapt to call by a header, within it).  So the calls of
- * phase_adapt get what the driver's begin has given: SPEC-epop W4.  State: the one open window of
- * the process.
+ * phase_adapt calls begin and commit itself, but the driver has opened the window before (in it, a
+ * header tells the joining processes which phase_adapt to call).  So the calls of phase_adapt
+ * return the results of the driver's begin: SPEC-epop W4.  State: the one open window of the
+ * process.
  */
 
 #ifndef EPOP_COMPAT_H_INCLUDED
@@ -13,8 +13,8 @@
 /* The window is open, for one begin and one commit. */
 void epop_compat_open(const epop_window_t * window);
 
-/* Closes.  NULL if both have been called and commit has succeeded; else what was wrong.  An earlier
- * error, such as a second begin, ends the job at once. */
+/* Closes the window.  NULL if both have been called and commit has succeeded; else the error.  An
+ * earlier error, such as a second begin, ends the job at once. */
 const char *epop_compat_close(void);
 
 #endif /* EPOP_COMPAT_H_INCLUDED */

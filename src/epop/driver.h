@@ -5,7 +5,7 @@
 
 #include "program.h"
 
-/* `program` is whole; argv[0] is its name.  Returns the exit code. */
+/* `program` is valid (epop_program_is_whole); argv[0] is its name.  Returns the exit code. */
 int epop_drive(program_t * program, int argc, char **argv, bool check);
 
 #endif /* EPOP_DRIVER_H_INCLUDED */

@@ -1,6 +1,6 @@
 /*
  * The structure of a program, and its validation: SPEC-epop P1, P3, W2 and E1's --print.  Pure: no
- * MPI call, no state, nothing is printed but to the stream that is given.
+ * MPI call, no state, output only to a given stream.
  */
 
 #ifndef EPOP_PROGRAM_H_INCLUDED
@@ -10,21 +10,23 @@
 #include <stdio.h>
 #include "epop.h"
 
-/* Whether the driver can run it.  If not, `why` is a sentence that names element and field. */
+/* Whether the driver can run the program.  If not, `why` is a sentence that names element and
+ * field. */
 bool epop_program_is_whole(const program_t * program, char *why, size_t size);
 
-/* The element's name as messages have it; without one it is made in `buffer`. */
+/* The element's name in messages; for an element without a name it is made in `buffer`. */
 const char *epop_element_name(const program_t * program, int pc, char *buffer, size_t size);
 
 const char *epop_type_name(int type);
 
-/* The function of INIT, in whichever field it is. */
+/* Calls the function of INIT, which may be in several fields. */
 int epop_program_init(const program_t * program, int *argn, char ***argc, void **data);
 
-/* Number, types and names: the same in processes that run the same program. */
+/* A hash of number, types and names of the elements: it is the same in processes that run the same
+ * program. */
 uint64_t epop_structure_hash(const program_t * program);
 
-/* Changes if the array of elements does. */
+/* A checksum that detects changes of the array of elements. */
 uint64_t epop_elements_sum(const program_t * program);
 
 /* The structure as JSON, one line for each element. */

@@ -10,8 +10,8 @@
 
 #include "loop.h"
 
-/* Before INIT: hands out one loop for each elastic phase and each rigid one, which without a
- * condition has ended round once.  The program stays as it is as long as it is marked. */
+/* Before INIT: registers one loop for each elastic and each rigid phase; a rigid phase without a
+ * condition runs once.  The program must not change until the last mark. */
 void epop_progress_begin(const program_t * program);
 
 /* An iteration begins. */

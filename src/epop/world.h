@@ -1,5 +1,5 @@
 /*
- * The driver's view of MPI: probes, windows, and what ends the job.  SPEC-epop W1 to W6, P6, P7,
+ * The driver's view of MPI: probes, windows, and the end of the job.  SPEC-epop W1 to W6, P6, P7,
  * and P5's --check.  With an MPI that has no adaptations (stock MPICH) there is no probe and no
  * window.
  *
@@ -17,14 +17,14 @@ typedef struct {
     bool is_elastic;            /* probes may be made */
     int status;                 /* of this process, as the last probe returned */
     int epoch;                  /* of the last adaptation that this process has seen; 0: none */
-    epop_position_t where;         /* what is executed */
+    epop_position_t where;         /* present position */
 } epop_world_t;
 
 /* Before INIT. */
 void epop_world_prepare(epop_world_t * world, const program_t * program, const char *name);
 
-/* After INIT: whether the program is elastic.  On a joining process this is its window, after which
- * loop->where is the position to go on and loop->fresh is set. */
+/* After INIT: determines whether the program is elastic.  On a joining process this is its window;
+ * afterwards loop->where is the position to continue at, and loop->fresh is set. */
 epop_outcome_t epop_world_enter(epop_world_t * world, epop_loop_t * loop);
 
 /* `state` is an epop_world_t.  With `check`, values are compared. */
@@ -34,10 +34,10 @@ const epop_surroundings_t *epop_world_surroundings(bool check);
 void epop_world_abort(const epop_world_t * world, const epop_fault_t * fault)
     __attribute__ ((noreturn));
 
-/* The same, for what is wrong in the element that is executed.  Exit code 1. */
+/* The same, for an error in the present element.  Exit code 1. */
 void epop_world_stop(const char *what) __attribute__ ((noreturn));
 
-/* MPI_Finalize, if that is still to be done. */
+/* Calls MPI_Finalize if it has not been called. */
 void epop_world_exit(void);
 
 #endif /* EPOP_WORLD_H_INCLUDED */

@@ -1,4 +1,4 @@
-/* What epop.h needs of MPI, for the unit tests of what makes no MPI call. */
+/* The part of MPI that epop.h needs, for unit tests of code without MPI calls. */
 
 #ifndef EPOP_TESTS_MPI_H_INCLUDED
 #define EPOP_TESTS_MPI_H_INCLUDED

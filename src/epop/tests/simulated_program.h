@@ -1,4 +1,4 @@
-/* Elements to make programs of, for the unit tests. */
+/* Elements of programs for the unit tests. */
 
 #ifndef EPOP_PLAYED_PROGRAM_H_INCLUDED
 #define EPOP_PLAYED_PROGRAM_H_INCLUDED

@@ -8,10 +8,10 @@
 #include "ofi_impl.h"
 #include "../../src/ch4_adapt.h"
 
-/* How active messages over libfabric name their sender, for their sequence numbers.  A launch uses
- * the sender's index in its own address vector, which is the same in all processes; processes of
- * different expansions would collide there, so those of an elastic job use their number in the
- * job. */
+/* The sender's identity in active messages over libfabric, for their sequence numbers.  A launch
+ * uses the sender's index in its own address vector, which is the same in all processes.  Indices
+ * of processes of different expansions would collide, so processes of an elastic job use their
+ * number in the job. */
 MPL_STATIC_INLINE_PREFIX fi_addr_t MPIDI_OFI_am_source(int nic, int vni)
 {
     if (MPIDI_Adapt_am_source)
@@ -20,7 +20,7 @@ MPL_STATIC_INLINE_PREFIX fi_addr_t MPIDI_OFI_am_source(int nic, int vni)
 }
 
 /* The address of a process outside the world (MPI_Comm_spawn, MPI_Comm_connect) has been inserted
- * in the first context's vector, at addr: in an elastic job it goes into those of the other
+ * in the first context's vector, at addr: in an elastic job this inserts it in those of the other
  * contexts, too, so that all remain equal. */
 int MPIDI_OFI_adapt_insert_elsewhere(const void *name, fi_addr_t addr);
 

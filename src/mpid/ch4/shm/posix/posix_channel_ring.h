@@ -1,17 +1,17 @@
 /*
- * The ring of a channel: one process puts records in, another one takes them out, in order.  Memory
- * of both.
+ * The ring of a channel, in memory of two processes: one inserts records, the other removes them,
+ * in order.
  *
- * Records lie one after the other, each in one piece, in multiples of a cache line.  `head` and
- * `tail` count the bytes ever put in and taken out; at most the capacity lies between.  Where a
- * record does not fit before the end of the ring, a filler takes that position.  Behind its first
- * part a short record that follows others begins at the ring's beginning again as soon as there is
- * space, so that few and short messages stay in the same cache lines.  Long ones, and what is
- * between them, go on: lines that the other processor's own cache still holds are slower to write
- * than those that it has given up.
+ * Records are contiguous, in multiples of a cache line.  `head` and `tail` count all bytes ever
+ * inserted and removed; they differ by at most the capacity.  If a record does not fit before the
+ * end of the ring, a filler takes that position.  After the first part of the ring, a short record
+ * that follows other short ones is written to the beginning of the ring as soon as that has space,
+ * so that few and short messages stay in the same cache lines.  Long records, and those between
+ * them, continue to the end of the ring: lines that the other processor's cache still holds are
+ * slower to write than lines that it has evicted.
  *
- * Each side keeps its own count, and what it reads from the other's memory is checked.  No more
- * than C, atomics and, for copying, instructions of x86-64.
+ * Each side keeps its own count, and checks all values that it reads from the other's memory.  Uses
+ * only C, atomics and, for copying, instructions of x86-64.
  */
 
 #ifndef POSIX_CHANNEL_RING_H_INCLUDED
@@ -26,22 +26,22 @@
 #endif
 
 #define CHANNEL_LINE 64
-/* of so many parts of a ring the first one is used as long as that will do */
+/* number of parts of a ring; short records use the first one as long as possible */
 #define CHANNEL_FRONT 512
-#define CHANNEL_SHORTS 4           /* by records of which so many have followed each other */
+#define CHANNEL_SHORTS 4           /* after so many short records in succession */
 #define CHANNEL_ALIGNED __attribute__((aligned(CHANNEL_LINE)))
 
 struct channel_ring {
     uint64_t head CHANNEL_ALIGNED; /* written by the writer */
     uint64_t tail CHANNEL_ALIGNED; /* written by the reader */
-    uint32_t closed CHANNEL_ALIGNED;    /* by the same: it takes out no more */
+    uint32_t closed CHANNEL_ALIGNED;    /* by the reader: it removes no more records */
     char bytes[] CHANNEL_ALIGNED;
 };
 
 enum { CHANNEL_FIRST, CHANNEL_MORE, CHANNEL_FILLER };
 
 struct channel_record {
-    uint32_t bytes;             /* of all of it */
+    uint32_t bytes;             /* of the whole record */
     uint32_t payload;           /* bytes that follow this header */
     uint32_t kind;
     uint32_t unused;
@@ -52,15 +52,15 @@ struct channel_record {
     (((uint64_t) sizeof(struct channel_record) + (payload) + CHANNEL_LINE - 1) / CHANNEL_LINE * \
      CHANNEL_LINE)
 
-/* One side's view. */
+/* The state of one side. */
 struct channel_end {
     struct channel_ring *ring;
     uint64_t capacity;          /* bytes in the ring, a multiple of CHANNEL_LINE */
     uint64_t count;             /* our own: head or tail */
-    uint64_t other;             /* the other's at our last poll */
-    /* where a long record may begin at the latest, if there is space at the beginning */
+    uint64_t other;             /* the other side's count at the last poll */
+    /* max offset of a long record while the beginning of the ring has space */
     uint64_t reach;
-    uint64_t shorts;            /* records, since a long one */
+    uint64_t shorts;            /* records since the last long one */
 };
 
 static inline void *channel_payload(struct channel_record *record)
@@ -79,8 +79,8 @@ static inline struct channel_record *channel_at(const struct channel_end *end, u
     return (struct channel_record *) (end->ring->bytes + count % end->capacity);
 }
 
-/* Space for a record, to be filled and then exported with channel_publish; NULL: not now.  payload
- * must fit. */
+/* Space for a record, which the caller fills and exports with channel_publish; NULL: no space at
+ * present. payload must fit. */
 static inline struct channel_record *channel_put(struct channel_end *out, uint64_t payload)
 {
     uint64_t bytes = CHANNEL_RECORD_BYTES(payload), offset = out->count % out->capacity;
@@ -88,12 +88,12 @@ static inline struct channel_record *channel_put(struct channel_end *out, uint64
     uint64_t front = out->capacity / CHANNEL_FRONT;
     bool is_past = offset > (bytes <= front && out->shorts >= CHANNEL_SHORTS ? front : out->reach);
 
-    /* The other's count is in the other's cache: what was seen there last will do as long as there
-     * is space. */
+    /* The other side's count is in its cache: the value of the last poll is used as long as it
+     * leaves space. */
     if (is_past || bytes > to_end || out->count - out->other + bytes > out->capacity)
         out->other = __atomic_load_n(&out->ring->tail, __ATOMIC_ACQUIRE);
     if (out->count - out->other > out->capacity)
-        return NULL;    /* a count that cannot be */
+        return NULL;    /* an impossible count */
     bool skips = bytes > to_end || (is_past &&
                                     out->count - out->other + bytes + to_end <= out->capacity);
     if (out->count - out->other + bytes + (skips ? to_end : 0) > out->capacity &&
@@ -106,7 +106,7 @@ static inline struct channel_record *channel_put(struct channel_end *out, uint64
         filler->kind = CHANNEL_FILLER;
         out->count += to_end;
         if (out->count - out->other + bytes > out->capacity) {
-            /* the record needs nearly all of the ring: after the filler has been taken out */
+            /* the record needs nearly the whole ring: retry after the filler has been removed */
             __atomic_store_n(&out->ring->head, out->count, __ATOMIC_RELEASE);
             return NULL;
         }
@@ -114,7 +114,7 @@ static inline struct channel_record *channel_put(struct channel_end *out, uint64
     return channel_at(out, out->count);
 }
 
-/* The record that channel_put has returned, with no more payload than was requested. */
+/* Exports the record that channel_put has returned; payload must not exceed the requested one. */
 static inline void channel_publish(struct channel_end *out, struct channel_record *record,
                                    uint64_t payload)
 {
@@ -137,8 +137,8 @@ static inline bool channel_is_empty(const struct channel_end *in)
         __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE) == in->count;
 }
 
-/* The next record, which stays until channel_taken with its bytes; *wrong: there is none that can
- * be.  bytes and payload are what has been checked, whatever happens to the record meanwhile. */
+/* The next record, which stays until channel_taken is called with its bytes; *wrong: the record is
+ * malformed. bytes and payload are the checked values, also if the record changes meanwhile. */
 static inline struct channel_record *channel_take(struct channel_end *in, uint32_t * bytes,
                                                   uint32_t * payload, bool *wrong)
 {
@@ -164,23 +164,23 @@ static inline struct channel_record *channel_take(struct channel_end *in, uint32
     }
 }
 
-/* ---- copying what is long -------------------------------------------------------------------- */
+/* ---- copying long payloads ------------------------------------------------------------------- */
 
 /*
- * The reader copies by plain loads and stores, where memcpy may have `rep movsb` for so much.  With
- * what was read by that on AMD's Zen 4 the writer often waits for each line the next time, as if
- * both caches still shared it.
+ * The reader copies by plain loads and stores. memcpy may use `rep movsb` for such lengths; after
+ * that, on AMD's Zen 4, the writer often waits for each line the next time, as if both caches still
+ * shared it.
  *
- * The writer may also stream: store past its cache.  That costs more where both share a cache, and
- * less where a line that the other processor has read has to be fetched back from far away.  No
- * query reports which it is, and a virtual machine's processors change cores.  So the writer
- * measures its own copies, and now and then one of the other kind.
+ * The writer may also stream, that is, store past its cache.  This is slower if both processors
+ * share a cache, and faster if a line that the other processor has read must be fetched from a
+ * distant cache.  No query reports which case applies, and a virtual machine's processors change
+ * cores.  So the writer measures its own copies, and regularly one of the other kind.
  */
 
-#define CHANNEL_LONG 8192          /* bytes to be copied so */
-#define CHANNEL_TRIAL 256          /* of so many copies one is of the other kind: */
-#define CHANNEL_FIRST_TRIAL 64     /* this one, when most of the memory has been touched before */
-/* so many times dearer is writing into the cache where it is better to stream */
+#define CHANNEL_LONG 8192          /* min bytes of such a copy */
+#define CHANNEL_TRIAL 256          /* one in so many copies is of the other kind: */
+#define CHANNEL_FIRST_TRIAL 64     /* this one, when most of the memory has been touched */
+/* streams if writes to the cache cost so many times as much */
 #define CHANNEL_DEARER 3
 
 struct channel_pace {
@@ -206,7 +206,8 @@ static inline bool channel_streams(const struct channel_pace *pace)
     return better != (pace->copies % CHANNEL_TRIAL == CHANNEL_FIRST_TRIAL);
 }
 
-/* A lower cost counts at once, a higher one bit by bit: a process may have been interrupted. */
+/* A lower cost replaces the average at once, a higher one gradually: a process may have been
+ * interrupted. */
 static inline void channel_took(struct channel_pace *pace, bool streamed, uint64_t ticks,
                                 uint64_t bytes)
 {
@@ -245,7 +246,7 @@ static inline void channel_copy_streamed(char *to, const char *from, size_t byte
         _mm_stream_si128(out + 3, d);
     }
     memcpy(to + i, from + i, bytes - i);
-    _mm_sfence();               /* no release orders streamed stores */
+    _mm_sfence();               /* a release does not order streamed stores */
 }
 
 __attribute__((target("avx")))
@@ -268,7 +269,7 @@ static inline void channel_copy_plainly(char *to, const char *from, size_t bytes
 
 #endif
 
-/* By the writer. */
+/* Called by the writer. */
 static inline void channel_copy_in(void *to, const void *from, size_t bytes, bool streams)
 {
 #ifdef __x86_64__
@@ -281,7 +282,7 @@ static inline void channel_copy_in(void *to, const void *from, size_t bytes, boo
     memcpy(to, from, bytes);
 }
 
-/* By the reader. */
+/* Called by the reader. */
 static inline void channel_copy_out(void *to, const void *from, size_t bytes)
 {
 #ifdef __x86_64__

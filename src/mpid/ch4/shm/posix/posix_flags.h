@@ -15,12 +15,12 @@
 #include "../../src/ch4_hosts.h"
 #include "posix_csel_container.h"
 
-/* Instead of upstream's poll of progress in a loop that waits for a flag of another member: where
- * waiting gives way, or members may end, until it has this value, or cannot have it any more. */
+/* Replaces upstream's poll of progress in a loop that waits for a flag of another member.  If
+ * waiting processes yield, or members may end, it waits until the flag has this value, or cannot
+ * get it any more. */
 int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value);
 
-/* Small, because the functions of release_gather.h are compiled into what calls them if they
- * are. */
+/* Small, because the functions of release_gather.h are inlined only if they are small. */
 #define MPIDI_POSIX_FLAGS_WAIT(flag, value)                                     \
     do {                                                                        \
         int error_ = MPIDI_POSIX_flags_wait(comm_ptr, flag, value);             \
@@ -30,19 +30,19 @@ int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_
         }                                                                       \
     } while (0)
 
-/* Between the making of the flags and the first poll of those of others. */
+/* Called after this process' flags are made and before the first poll of the flags of others. */
 void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm);
 
-/* The memory could not be had, as all members know. */
+/* The memory could not be allocated; all members know that. */
 void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm);
 
 /* Counts the bytes of memory that rank 0's process holds for such communicators: the world's
  * counter belongs to its world, and these may outlive an adaptation. */
 MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm);
 
-/* For communicators without a table: what upstream's states for a process with one thread, whatever
- * the thread levels are; NULL: messages.  By value, as MPIR_Csel_search, whose callers would
- * otherwise have to keep it in memory. */
+/* For communicators without a table: the choice of upstream's table for a process with one thread,
+ * at any thread level; NULL: use messages.  The signature is passed by value, as to
+ * MPIR_Csel_search, because callers would otherwise have to keep it in memory. */
 MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm,
                                                        MPIR_Csel_coll_sig_s coll_sig);
 /* MPIR_Csel_search for all communicators. */

@@ -3,15 +3,14 @@
  * and the claims on them.
  *
  * It is a nameless file, which other processes of the same user on the host open through /proc by
- * the business card, after they have checked that it is the right one (mpl_shm_nameless.h).  So
- * nothing has to be found, named or cleaned up, and in another pid namespace nothing is found.  It
- * is made with the first business card, sealed in its size, and holds no pages but those that were
- * written.
+ * the business card, and check (mpl_shm_nameless.h).  So it needs no name and no cleanup, and it
+ * cannot be opened from another pid namespace.  It is made with the first business card, its size
+ * is sealed, and only written pages use memory.
  *
- * A channel here is both directions: ours into the peer's receive segment, the peer's into ours.
- * States: free; claimed, in the peer's receive segment; open, when the peer has claimed one in
- * ours; exited, after the peer's end; broken, if malformed data comes.  All is under the critical
- * section.
+ * A channel here has both directions: one in the peer's receive segment, one in ours.  States:
+ * free; claimed, in the peer's receive segment; open, when the peer has claimed one in ours;
+ * exited, after the peer's end; broken, after malformed data.  The critical section protects all
+ * data.
  */
 
 #ifndef POSIX_RECV_SEGMENT_H_INCLUDED
@@ -25,7 +24,7 @@ enum channel_state { CHANNEL_FREE, CHANNEL_CLAIMED, CHANNEL_BROKEN, CHANNEL_OPEN
 
 /* The location and identity of a process' receive segment. */
 struct channel_bc {
-    char boot[40];              /* the host, since it was started */
+    char boot[40];              /* identity of the host and its boot */
     unsigned pid, fd;
     unsigned long long device, inode, nonce;
 };
@@ -35,27 +34,27 @@ struct channel_wait;            /* posix_channels.c */
 
 struct channel {
     enum channel_state state;
-    bool busy;                  /* while a message of it is handled */
+    bool busy;                  /* while one of its messages is handled */
     struct channel_end in, out;
-    struct channel_pace pace;   /* of long messages that are sent */
-    MPIR_Request *active;       /* the message that comes in parts */
+    struct channel_pace pace;   /* of sent long messages */
+    MPIR_Request *active;       /* the message that arrives in parts */
     struct channel_bc peer;
-    int avtid, lpid;            /* its address */
-    unsigned stuck;             /* how often nothing could be sent since something could */
-    /* sent messages that wait for an answer, in order */
+    int avtid, lpid;            /* address of the peer */
+    unsigned stuck;             /* failed attempts to send in succession */
+    /* sent messages that wait for a reply, in order */
     struct channel_wait *waits, *last_wait;
-    unsigned polls;             /* how often they were polled */
+    unsigned polls;             /* number of polls of `waits` */
     /* claimed: the head of the peer's receive segment, and the slot there; open: the memory of the
      * channel */
     struct recv_segment_head *head;
     size_t slot;
     void *memory;
     size_t memory_bytes;
-    size_t own_slot;            /* its slot in our receive segment */
+    size_t own_slot;            /* the peer's slot in our receive segment */
 };
 
 extern struct channel MPIDI_POSIX_channel[MPIDI_POSIX_CHANNELS_MAX];
-extern int MPIDI_POSIX_channels_top;    /* those from here on are free */
+extern int MPIDI_POSIX_channels_top;    /* channels from this number on are free */
 
 /* Rows of ch4_adapt_api.txt: channels_bc writes the own business card as text, "" if there is no
  * receive segment; channels_offer claims a channel for the process with this lpid, in the receive
@@ -65,10 +64,10 @@ extern int MPIDI_POSIX_channels_top;    /* those from here on are free */
  * `number` whose peer has ended and of which nothing waits to be received, and returns its number,
  * or -1. */
 
-/* Whether the peer still has its receive segment; if not, the state is CHANNEL_EXITED. */
+/* Whether the peer still has its receive segment; if not, sets the state CHANNEL_EXITED. */
 bool MPIDI_POSIX_channel_lives(struct channel *channel);
 
-/* The peer has ended: requests that wait for its answers get an error. */
+/* The peer has ended: requests that wait for its replies get an error. */
 void MPIDI_POSIX_channel_fail_waits(struct channel *channel);
 
 #endif /* POSIX_RECV_SEGMENT_H_INCLUDED */

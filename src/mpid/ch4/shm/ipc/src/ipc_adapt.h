@@ -1,8 +1,8 @@
 /*
- * Memory of other processes that is mapped directly (XPMEM, GPU IPC) is for rigid programs.
- * Everything that these modules know of the host's processes is made at launch and goes by local
- * rank, so an adaptive process does without them: its messages go through the shared memory that
- * adaptations rebuild.  It exports no handles and has no tables.
+ * Memory of other processes that is mapped directly (XPMEM, GPU IPC) is for rigid programs.  All
+ * data of these modules about the host's processes are made at launch and indexed by local rank, so
+ * an adaptive process does not use them: its messages use the shared memory that adaptations
+ * rebuild.  It exports no handles and has no tables.
  */
 
 #ifndef IPC_ADAPT_H_INCLUDED

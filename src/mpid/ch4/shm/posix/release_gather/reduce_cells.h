@@ -1,9 +1,9 @@
 /*
  * Whether a reduction can go through the cells of the shared reduce buffers, for
- * posix_coll_release_gather.h. Upstream fills each cell with as many whole elements as its size
- * allows: none, and a division by zero, where one element is larger; and it takes for granted that
- * an element begins at its address and does not overlap the next one. All processes give the same
- * answer, because all give the same count and datatype.
+ * posix_coll_release_gather.h.  Upstream fills each cell with as many whole elements as its size
+ * allows; if one element is larger, this is none, and leads to a division by zero.  Upstream also
+ * assumes that an element begins at its address and does not overlap the next one.  All processes
+ * get the same result, because all have the same count and datatype.
  */
 
 #ifndef REDUCE_CELLS_H_INCLUDED
