@@ -19,7 +19,7 @@ const char *epop_element_name(const program_t * program, int pc, char *buffer, s
 
 const char *epop_type_name(int type);
 
-/* Calls the function of INIT, which may be in several fields. */
+/* Calls the function of INIT, from the field init or phase_exec. */
 int epop_program_init(const program_t * program, int *argn, char ***argc, void **data);
 
 /* A hash of number, types and names of the elements: it is the same in processes that run the same

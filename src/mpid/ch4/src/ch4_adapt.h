@@ -1,7 +1,7 @@
 /*
  * Adaptations of MPI_COMM_WORLD in ch4: common declarations of its parts, and the hooks in upstream
- * functions.  doc/developer/decisions/world.md has the whole picture.  Netmod and shared memory are
- * reached by rows of ch4_adapt_api.txt, as all of ch4 does: MPIDI_NM_adapt_* (ofi_adapt*.c) and
+ * functions. doc/developer/decisions/world.md has an overview.  Calls to netmod and shared memory
+ * are rows of ch4_adapt_api.txt, as everywhere in ch4: MPIDI_NM_adapt_* (ofi_adapt*.c) and
  * MPIDI_SHM_adapt_* (shm_adapt.c, posix_adapt.c).
  *
  * The *union* is the table of all processes of an adaptation: the pre-existing ones at their ranks
@@ -18,8 +18,8 @@
  * job. */
 extern uint64_t MPIDI_Adapt_am_source;
 
-/* The host's new shared memory, as its processes see it.  A slot is an entry in the segment;
- * local_index gives the union index of the process that gets it. */
+/* The host's new shared memory in one of its processes.  A slot is an entry in the segment;
+ * local_index has the union index of the process that gets it. */
 typedef struct MPIDI_Adapt_segment {
     char *base;
     size_t bytes;

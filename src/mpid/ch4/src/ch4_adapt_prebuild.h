@@ -9,16 +9,16 @@
 
 /* The union's table for this plan, NULL: not made. */
 MPIDI_av_table_t *MPIDI_Adapt_prebuilt_table(const struct pmi_adapt_plan *plan);
-/* The objects that MPID_Adapt_prebuild has made, now the caller's.  The table first; no segment:
- * base is NULL. */
+/* The objects that MPID_Adapt_prebuild has made; the caller owns them then.  The table first; base
+ * NULL: no segment. */
 MPIDI_av_table_t *MPIDI_Adapt_take_table(void);
 MPIDI_Adapt_segment_t MPIDI_Adapt_take_segment(void);
 
-/* MPICH's pools grow by hundreds of objects at once, which touches a lot of fresh memory: better
- * than when others wait.  All are locked. */
+/* MPICH's pools grow by hundreds of objects at once, which touches much new memory: this is done
+ * before other processes wait.  The caller holds all locks. */
 void MPIDI_Adapt_grow_pools(void);
 
-/* Other threads may be communicating. */
+/* For work in parallel to other threads that communicate. */
 void MPIDI_Adapt_lock_all(void);
 void MPIDI_Adapt_unlock_all(void);
 

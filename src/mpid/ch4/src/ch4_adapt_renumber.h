@@ -2,10 +2,10 @@
  * A change of the table of addresses changes its indices: the maps of all communicators, the groups
  * and the windows of this process are rewritten.
  *
- * A group names a process by the table of addresses and the index that it has there.  Both are used
- * again after the process has left the world, or was disconnected.  Then its identity is replaced,
- * in all groups of this process, by one that no other process ever has.  No state but a counter for
- * these; inside the library's critical section.
+ * A group identifies a process by the table of addresses and its index there.  Both are reused
+ * after the process has left the world, or was disconnected.  Then its identity in all groups of
+ * this process is replaced by a unique one.  The only state is a counter for these; inside the
+ * library's critical section.
  */
 
 #ifndef CH4_ADAPT_RENUMBER_H_INCLUDED
@@ -22,15 +22,15 @@ struct MPIDI_Adapt_new_indices {
 
 typedef struct {
     struct MPIDI_Adapt_new_indices r;
-    void **seen;                /* space for the maps of all communicators; the caller's to free */
+    void **seen;                /* space for the maps of all communicators; the caller frees it */
     int n_seen, max_seen;
 } MPIDI_Adapt_renumbering_t;
 
-/* All that renumbering needs memory for. */
+/* Allocates all memory for a renumbering. */
 int MPIDI_Adapt_reserve_renumbering(MPIDI_Adapt_renumbering_t * all);
-/* All communicators (world only if given), groups and windows of this process. */
+/* Renumbers all communicators (world only if given), groups and windows of this process. */
 void MPIDI_Adapt_renumber(MPIDI_Adapt_renumbering_t * all, MPIR_Comm * world);
-/* A table of addresses is about to be freed: its processes are disconnected, in all groups. */
+/* Called before a table of addresses is freed: its processes are disconnected, in all groups. */
 void MPIDI_Adapt_table_freed(int avtid, int size);
 
 #endif /* CH4_ADAPT_RENUMBER_H_INCLUDED */

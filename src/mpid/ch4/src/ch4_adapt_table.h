@@ -14,13 +14,13 @@
 
 /* An empty table of addresses, without references; NULL: no memory. */
 MPIDI_av_table_t *MPIDI_Adapt_new_table(int size);
-/* It is the table in use.  References are those of the communicators that exist now. */
+/* Makes it the table in use.  Its references are those of the present communicators. */
 void MPIDI_Adapt_set_table(MPIDI_av_table_t * table);
-/* Likewise, the union's; the previous one is freed by commit. */
+/* The same for the union's table; commit frees the previous one. */
 void MPIDI_Adapt_use_union_table(MPIDI_av_table_t * table);
-/* Commit: an index is a new rank again, of n. */
+/* In commit: makes indices equal to the n new ranks. */
 int MPIDI_Adapt_compact_table(const struct pmi_adapt_plan *plan, const int *new_index, int n);
-/* Takes the addresses of who exited with the last commit out of the netmod. */
+/* Removes the addresses of processes that exited with the last commit from the netmod. */
 int MPIDI_Adapt_remove_exited(void);
 
 #endif /* CH4_ADAPT_TABLE_H_INCLUDED */

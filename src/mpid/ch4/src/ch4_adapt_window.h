@@ -15,14 +15,14 @@ extern struct MPIDI_Adapt_window {
     MPIR_Comm *union_comm;      /* NULL: not made */
 } MPIDI_Adapt_window;
 
-/* Whether all of its processes share this host's memory, so that they use nothing else. */
+/* Whether all processes of the window share this host's memory, so that they do not use the
+ * network. */
 bool MPIDI_Adapt_shares_memory(void);
 
-/* ch4_adapt_commit.c: the processes of the previous window do not give way to each other any
- * more. */
+/* ch4_adapt_commit.c: the processes of the previous window stop yielding to each other. */
 void MPIDI_Adapt_end_giving_way(void);
 
-/* Sets its numbers. */
+/* Sets the numbers of the window. */
 void MPIDI_Adapt_window_set(const struct pmi_adapt_plan *plan, int index);
 
 #endif /* CH4_ADAPT_WINDOW_H_INCLUDED */

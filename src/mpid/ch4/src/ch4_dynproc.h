@@ -5,11 +5,13 @@
 
 #include <stdbool.h>
 
-/* Whether nobody is there to whom a message for this rank goes that the network has not taken.
- * is_error: and will not take, for a reason that is the other side's if that may end. */
+/* Whether the receiver of a message that the network has not accepted has ended. is_error: the
+ * network has reported an error, which counts as the receiver's end if processes of this
+ * communicator may end. */
 bool MPID_Dynproc_is_exited(MPIR_Comm * comm, int rank, bool is_error);
-/* The processes of a collective operation pass on an error class, and a code is needed.  A process
- * that is notified in this way that the other side of a connection has ended takes it as a fact. */
+/* The processes of a collective operation forward an error class; these functions return an error
+ * code for it.  A process that is notified in this way treats the other side of the connection as
+ * ended. */
 int MPID_Dynproc_failed(void);
 int MPID_Dynproc_notified(int context_id);
 MPL_STATIC_INLINE_PREFIX int MPID_Dynproc_error_of(int errflag, int context_id)
@@ -17,29 +19,29 @@ MPL_STATIC_INLINE_PREFIX int MPID_Dynproc_error_of(int errflag, int context_id)
     return unlikely(errflag == MPIX_ERR_PROC_FAILED) ? MPID_Dynproc_notified(context_id) : errflag;
 }
 
-/* While a send to the network is retried, in the midst of making its request: no request is
- * ended. */
+/* Positive while a send to the network is retried and its request is incomplete: no request is
+ * ended then. */
 extern int MPIDI_Dynproc_postings;
 
-/* Whether processes with which one communicates may end, of a communicator or of any: those of
- * connections, and of sessions. */
+/* Whether peers may end, in a communicator or in any: in communicators of connections and of
+ * sessions. */
 bool MPID_Dynproc_may_end(const MPIR_Comm * comm);
 bool MPID_Dynproc_any_may_end(void);
-/* The same of a message. */
+/* The same for the communicator of a request. */
 bool MPID_Dynproc_is_connected(const MPIR_Request * req);
-/* The error of a message whose other side has ended, for whoever completes it. */
+/* Sets the error of a request whose peer has ended; the caller completes it. */
 void MPID_Dynproc_set_ended(MPIR_Request * req);
-/* The error of who waits for a message of this rank, or any, that will not come, or MPI_SUCCESS. */
+/* The error of a wait for a message of this rank, or any, that cannot arrive any more; or
+ * MPI_SUCCESS. */
 int MPID_Dynproc_check(int source, MPIR_Comm * comm);
 
-/* A request that is complete, and whose memory the network may still use, shall not keep the
- * communicator. */
+/* A completed request whose memory the network may still use must not retain the communicator. */
 void MPID_Dynproc_keep(MPIR_Request * req);
 void MPID_Dynproc_give_back(MPIR_Request * req);
 
 /* Whether there is no mpiexec, not even one that this process has started itself. */
 bool MPID_Dynproc_is_alone(void);
-/* Before a spawn: the process makes progress while it waits for what it spawns. */
+/* Called before a spawn: the process makes progress while it waits for the spawned processes. */
 void MPID_Dynproc_prepare_spawn(void);
 
 #endif /* CH4_DYNPROC_H_INCLUDED */

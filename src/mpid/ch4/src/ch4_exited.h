@@ -12,7 +12,7 @@ bool MPIDI_Exited_is(MPIR_Comm * comm, int rank);
 bool MPIDI_Exited_no_sender(MPIR_Comm * comm, int source);
 /* Whether also a message that was matched does not arrive (MPID_Session_mark_silent). */
 bool MPIDI_Exited_is_silent(MPIR_Comm * comm, int rank);
-/* Whether it was reached by shared memory. */
+/* Whether messages to it used the shared segment. */
 bool MPIDI_Exited_had_segment(MPIR_Comm * comm, int rank);
 /* Whether any communicator has members whose end is detected, or had some. */
 bool MPIDI_Exited_is_watching(void);

@@ -4,8 +4,8 @@
  *
  * Parents and children have connected over the network, and while a connection is open each poll of
  * it is a system call, which takes longer than a short message on a channel.  After some polls
- * without a message the network is paused: it is polled every five microseconds or so, until a
- * message comes.
+ * without a message the network is paused: it is polled about every five microseconds, until a
+ * message arrives.
  */
 
 #ifndef CH4_NETWORK_PAUSE_H_INCLUDED
@@ -25,7 +25,7 @@ extern struct MPIDI_network_pause {
                                      : MPIDI_NM_progress(vci, 0))
 int MPIDI_Network_progress(int vci);
 
-/* A message has come. */
+/* A message has arrived. */
 static inline void MPIDI_network_wakes(void)
 {
     MPIDI_network_pause.polls = 0;

@@ -4,17 +4,17 @@
  * The processes of MPIX_Comm_parent_create return from MPI_Init when they have the addresses of
  * their parents.  The parents need not be in an MPI call then, and receive the addresses of the new
  * processes later.  A network may give a message from a process whose address it does not have to a
- * receive from another process: libfabric's sockets provider does.  So an unresolved peer is sent
- * nothing but a query, at the first message for it: whether it has this address.  It replies when
- * it has, and the reply also lets the network know whose messages come by that connection.
- * Messages are held until then, each receiver's in their order; their requests are active, and
- * nothing else waits for them.
+ * receive from another process: libfabric's sockets provider does.  So the first message for an
+ * unresolved peer only sends a query: whether the peer has this address.  It replies when it has
+ * the address; from the reply the network also learns the sender of messages on that connection.
+ * Until then messages are held, in order for each receiver; their requests are active, and nothing
+ * else waits for them.
  *
  * The query contains the sender's name in the network, and is received from any source.
  *
- * State: the peers that were queried, with the messages that are held; the peers to reply to.  The
- * bit `unresolved` of an address (mpidpre.h) leads here.  Owned by whichever thread holds the
- * library's critical section.
+ * State: the queried peers with the held messages; the peers to reply to.  The bit `unresolved` of
+ * an address (mpidpre.h) selects this code.  The thread that holds the library's critical section
+ * owns the state.
  */
 
 #ifndef CH4_UNRESOLVED_H_INCLUDED

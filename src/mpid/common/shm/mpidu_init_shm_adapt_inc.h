@@ -48,7 +48,7 @@ void MPIDU_Init_shm_adapt_move(void *segment, size_t bytes, int new_local_size, 
     MPIDU_Init_shm_adapt_register();
 }
 
-/* Process ids follow the blocks of a segment, `start` is where these begin. */
+/* Process ids follow the blocks of a segment, which begin at `start`. */
 static int *pids_of(void *start, int n)
 {
     return (int *) ((char *) start + n * sizeof(MPIDU_Init_shm_block_t));
@@ -72,7 +72,7 @@ void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n)
     int *list = MPL_malloc(n * sizeof(int), MPL_MEM_SHM);
 
     if (!list)
-        return;         /* stays as it was */
+        return;         /* unchanged */
     for (int i = 0; i < n; i++)
         list[i] = n == 1 ? (int) getpid() : pids[slots ? slots[i] : i];
     MPIDU_Oversubscribed_set(list, n);
@@ -123,11 +123,11 @@ int MPIDU_Init_shm_adapt_drop_old(void)
     return mpi_errno;
 }
 
-/* The line of the barrier.  An agreement has a count of its own: the processes that stay may be at
- * a barrier of the new world already when a leaving one polls again, later than its turn, and must
- * not undo what it waits for.  Results by parity, so that a late reader of one is not disturbed by
- * the next; there is no third before all have read, as the next adaptation waits for everybody's
- * commit. */
+/* The line of the barrier.  An agreement has a count of its own: staying processes may be at a
+ * barrier of the new world already when a leaving one polls again late, and must not change the
+ * value that it waits for.  Results alternate between two entries, so that the next agreement does
+ * not overwrite the result of a late reader; the one after that begins only when all have read,
+ * because the next adaptation waits for the commit of all processes. */
 struct barrier_line {
     Init_shm_barrier_t barrier;
     MPL_atomic_int_t agreements, agreeing;
@@ -135,15 +135,15 @@ struct barrier_line {
     MPL_atomic_int_t sleepers;
 };
 
-/* A process that waits for long sleeps, so that whoever is waited for gets the processor, and is
- * woken up on a processor that is free.  Where each process has a processor of its own the others
- * are about to come.  To an agreement they come at the agreed probe, which is some milliseconds
- * away at most if the program probes that often, and whoever comes last would have to wake up the
- * rest (20 us on a virtual machine). */
+/* A process that waits for a long time sleeps, so that the awaited process gets the processor; it
+ * wakes up on a free processor.  If each process has a processor of its own, the others will arrive
+ * soon.  They arrive at an agreement at the agreed probe, within some milliseconds if the program
+ * probes that often, and the last one would have to wake up the others (20 us on a virtual
+ * machine). */
 #define POLLS_OVERSUBSCRIBED 20
 #define POLLS_ALONE 300 /* some tens of microseconds */
-#define POLLS_YIELDING 20000  /* some ten milliseconds; somebody else may want this processor */
-#define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
+#define POLLS_YIELDING 20000  /* about ten milliseconds; another process may need this processor */
+#define SLEEP_NS 1000000        /* between two rounds of progress, which other processes may need */
 
 static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls,
                           int polls_yielding)
@@ -187,7 +187,7 @@ static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int se
     goto fn_exit;
 }
 
-/* A process that comes last goes on at once. */
+/* The last process to enter continues at once. */
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;
@@ -271,7 +271,7 @@ static int is_inside(const struct generation *g, const void *ptr)
 
 int MPIDU_Init_shm_adapt_free(void *ptr)
 {
-    /* goes with its generation */
+    /* is freed with its generation */
     return is_inside(&generation, ptr) || is_inside(&old_generation, ptr);
 }
 
