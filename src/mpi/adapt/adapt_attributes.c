@@ -1,4 +1,4 @@
-/* Attributes cached on what ends with a commit are deleted while the old world still works.  No
+/* Deletes the attributes of all objects that end with a commit, while the old world still works. No
  * state.  SPEC C5. */
 
 #include "adapt_handles.h"
@@ -38,8 +38,8 @@ int MPIR_Adapt_delete_attributes(void)
 
     if (comm->attributes)
         keep_first(&mpi_errno, MPIR_Process.attr_free(comm->handle, &comm->attributes));
-    /* Search again each time: callbacks may create and free communicators and windows.  attr_free
-     * empties the list in any case, so this ends. */
+    /* Searches again each time, because callbacks may create and free communicators and windows.
+     * The loop ends, because attr_free always empties the list. */
     while ((comm = find_attributed_comm()))
         keep_first(&mpi_errno, MPIR_Process.attr_free(comm->handle, &comm->attributes));
     while (win = NULL, MPIR_Adapt_foreach_win(find_attributed_win, &win), win)

@@ -15,10 +15,11 @@ struct MPIR_Measure_clock MPIR_Measure_clock;
 
 static struct {
     bool has_counter;
-    uint64_t ticks, ns;         /* of the first reading, 0: there was none */
+    uint64_t ticks, ns;         /* of the first reading, 0: none */
 } calibration;
 
-/* The kernel trusts the counter only if it goes at one speed, in step on all processors. */
+/* The kernel uses the counter only if it has a constant rate and is synchronous on all
+ * processors. */
 void MPIR_Measure_clock_init(void)
 {
 #ifdef __x86_64__

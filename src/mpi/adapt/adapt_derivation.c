@@ -19,7 +19,7 @@ bool MPIR_Adapt_ends(const MPIR_Comm * comm)
         ends_with_world(comm);
 }
 
-/* It is of the session of the communicators that it comes from (SX7). */
+/* The communicator belongs to the session of the communicators that it is derived from (SX7). */
 static void join_session(MPIR_Comm * comm, const MPIR_Comm * from)
 {
     if (!comm->adapt.session)
@@ -75,7 +75,7 @@ static int remove_stale(void *unused)
 
 void MPIR_Adapt_comm_created(MPIR_Comm * comm)
 {
-    /* the local communicator of an intercommunicator lives and ends with it */
+    /* the local communicator of an intercommunicator ends together with it */
     if (HANDLE_IS_BUILTIN(comm->handle) || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, comm->context_id))
         return;
     MPIR_Live_comms_add(comm);

@@ -1,7 +1,7 @@
 /*
  * Texts of error classes beyond upstream's table, which ends at 61: MPI 4.0 has some more, and
  * MPICH and this extension have those of MPIX.  Upstream's get_class_msg calls this for classes
- * that it does not know.  No state.
+ * outside its table.  No state.
  */
 
 #include "mpiimpl.h"

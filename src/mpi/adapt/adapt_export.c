@@ -4,12 +4,12 @@
 #include "adapt_measure.h"
 #include "adapt_export.h"
 
-#define SOON_MS 1000            /* a graph that has changed is written before its time */
+#define SOON_MS 1000            /* a changed graph is written after this time, if it is shorter */
 
 static struct {
     struct pmi_adapt_graph *shared;     /* on the board, NULL: there is none */
     struct pmi_adapt_graph *packed;
-    uint64_t written_ns;        /* when the graph was, 0: not yet */
+    uint64_t written_ns;        /* time of the last write of the graph, 0: none */
 } exported;
 
 static struct {

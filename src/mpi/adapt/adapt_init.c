@@ -48,7 +48,7 @@ static int register_adaptive(void)
     for (int i = 0; i < bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", bc[i]);
 
-    /* MPIX_Comm_modify makes no adaptive program out of a rigid one */
+    /* MPIX_Comm_modify does not make a rigid program adaptive */
     const char *mode = MPIR_Adapt.adaptive && !MPIR_Board.created ? "adaptive" : "modify";
     mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_init mode=%s pidns=%" PRIu64 " card=%s", mode,
                                         MPIR_Adapt_pid_namespace(), hex);
@@ -87,7 +87,7 @@ int MPIR_Adapt_begin_membership(void)
 }
 
 /* A process may be killed at any time, also in MPI_Init: its segments have no names, so that none
- * is left.  Where each process is in a container of its own, the others do not find it in /proc. */
+ * remains.  If each process runs in a container of its own, the others cannot find it in /proc. */
 static void choose_segments(void)
 {
     const char *text = getenv(PMI_PID_NAMESPACE_ENV);
@@ -107,8 +107,8 @@ static void prepare_for_windows(void)
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
 
-/* The state is on all boards before any process can be notified, whichever process has reported it.
- * The board stays open for windows. */
+/* The state is on all boards before any process can be notified, no matter which process has
+ * reported it.  The board stays open for windows. */
 static bool changes_by_sets(void)
 {
     MPIR_Board_open();
@@ -123,10 +123,10 @@ static void change_phase(uint32_t before, uint32_t after)
                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static bool reports_init;       /* in MPI_Init, without a board: of MPI_Comm_spawn */
+static bool reports_init;       /* process of MPI_Comm_spawn, in MPI_Init, without a board */
 
-/* Otherwise the proxy ends all processes for one that ends in MPI_Init.  Now it needs to know, as
- * the others wait there for ever: it reads it on the board, or spawned processes report it. */
+/* If a process ends in MPI_Init, the others would wait there for ever, so the proxy must end them.
+ * It reads from the board that a process is in MPI_Init; spawned processes report it. */
 static void show_init(void)
 {
     const char *cleanup = getenv(PMI_CLEANUP_ENV);
@@ -149,7 +149,7 @@ void MPIR_Adapt_before_plain_init(bool is_world_model)
         show_init();
 }
 
-/* If there is no proxy any more, PMI fails next. */
+/* If the proxy has ended, the next call of PMI fails. */
 void MPIR_Adapt_pmi_begun(void)
 {
     if (reports_init)
@@ -166,8 +166,8 @@ static void report_end_of_init(void)
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* Profiling tools start in MPI_Init_thread and may be made before there were adaptations.  So this
- * comes by the name that they wrap; what they do there finds MPI initialized in full. */
+/* Profiling tools start in MPI_Init_thread and may not know adaptations.  So this calls the name
+ * that they wrap; after that call MPI is completely initialized for their work. */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -180,7 +180,7 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
         MPIR_Adapt.adaptive = true;
         mpi_errno = MPI_Init_thread(argc, argv, required, provided);
     } else {
-        /* a tool that passes MPI_Init_thread on as MPI_Init_thread_adapt */
+        /* a tool that forwards MPI_Init_thread as MPI_Init_thread_adapt */
         mpi_errno = MPIR_Init_thread_impl(argc, argv, required, provided);
     }
     MPID_Adapt_after_init();
@@ -199,8 +199,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
 
 static bool proxy_knows_rigid;
 
-/* A rigid program: the resource manager learns of it, nothing else happens.  Threads with sessions
- * of their own, which MPI_Init does not keep out of the library, do not see the board meanwhile. */
+/* Notifies the resource manager of a rigid program; nothing else happens.  Threads with sessions of
+ * their own, which may be in the library during MPI_Init, do not see the board meanwhile. */
 static void notify_rigid(void)
 {
     if (!getenv(PMI_ADAPT_ENV))
@@ -241,7 +241,7 @@ int MPIR_Adapt_check_finalize(void)
 
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                          "**adaptfinalize", "**adaptfinalize %d", (int) MPIR_Adapt.epoch + 1);
-    /* mpiexec reports an answer TRUE that was ignored */
+    /* mpiexec reports a result TRUE that was ignored */
     MPIR_Adapt_set_phase(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ?
                          PMI_ADAPT_PHASE_IGNORED : PMI_ADAPT_PHASE_NONE);
 
@@ -258,7 +258,7 @@ int MPIR_Adapt_finalize(void)
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
         goto fn_exit;
     MPIR_Measure_finalize();
-    /* first of all, while others may still communicate with what the callbacks do */
+    /* first, while other processes may still communicate with the callbacks */
     mpi_errno = MPIR_Adapt_delete_self_attributes();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Adapt_drop_plan();
@@ -267,8 +267,8 @@ int MPIR_Adapt_finalize(void)
         MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ||
             MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
     if (is_member && MPIR_Adapt.epoch > 0) {
-        /* Some providers lose last messages when an endpoint closes early.  At a launch the PMI
-         * separates the two; it does not know the adapted world. */
+        /* Some providers lose the last messages if an endpoint closes early.  After a launch the
+         * barrier of PMI prevents this; it does not cover an adapted world. */
         MPIR_Errflag_t errflag = MPIR_ERR_NONE;
         mpi_errno = MPIR_Barrier(MPIR_Process.comm_world, &errflag);
         MPIR_ERR_CHECK(mpi_errno);

@@ -1,11 +1,11 @@
 /*
  * Measures the loops of an adaptive program: their time, and MPI's part of it.
  *
- * Sites are the addresses that MPI functions return to (adapt_site.c).  perf_measure.c knows
- * nothing else of the program; here are the clock, the threads and the board.  The thread that
- * probes is measured, from its first probe on; nested calls (of callbacks, of ROMIO) are part of
- * the outermost one.  Data of the elastic loop, the one that probes, are in this process' slot of
- * the board, and in performance variables; the whole graph is written beside the slot once in an
+ * Sites are the addresses that MPI functions return to (adapt_site.c). perf_measure.c uses no other
+ * data of the program; this file has the clock, the threads and the board.  The thread that probes
+ * is measured, from its first probe on; nested calls (of callbacks, of ROMIO) are part of the
+ * outermost one.  Data of the elastic loop, the one that probes, are in this process' slot of the
+ * board, and in performance variables; the whole graph is written beside the slot once in an
  * interval.  SPEC-performance S, D13, D14, V4-V8, B.
  *
  * A program that reports its own position (SPEC-epop M) is measured by adapt_phases.c, and this
@@ -68,15 +68,15 @@ cvars:
 int MPIR_Measure_on;
 
 static struct {
-    bool tried;                 /* to start: never twice */
+    bool tried;                 /* the start was tried: it is not repeated */
     struct perf_measure *state; /* NULL: measures nothing */
     pthread_t thread;
-    int depth;                  /* of MPI calls in MPI calls */
-    const char *outermost;      /* stack frame of the outermost call under way */
-    bool unwinding_costs;       /* are part of the cost of a call */
-    bool site_given;            /* of the next call, by the program */
+    int depth;                  /* nesting of MPI calls */
+    const char *outermost;      /* stack frame of the present outermost call */
+    bool unwinding_costs;       /* unwinding is part of the cost of a call */
+    bool site_given;            /* the program has set the site of the next call */
     int given_site;
-    uint16_t named;             /* loops that have a name there */
+    uint16_t named;             /* number of loops with a name in the graph */
     FILE *log;
     uint64_t log_start;
 } measure;
@@ -109,7 +109,7 @@ static void unwind(void)
     (void) MPIR_Site_unwind(0);
 }
 
-/* The Fortran bindings call the C ones: the site is whoever called them. */
+/* Fortran bindings call C bindings: the site is then in the caller of the Fortran binding. */
 static uint64_t find_site(uintptr_t address)
 {
     if (measure.site_given) {
@@ -205,8 +205,8 @@ static bool is_observed(void)
     return pthread_equal(pthread_self(), measure.thread);
 }
 
-/* A call in a callback of another one is deeper on the stack.  If it is not, that other call has
- * been left by longjmp, from an error handler for example. */
+/* A call in a callback of another call is deeper on the stack.  If it is not, longjmp has left that
+ * other call, for example from an error handler. */
 static bool is_nested(const char *frame)
 {
     if (measure.depth > 0 && frame < measure.outermost) {
@@ -264,7 +264,7 @@ void MPIR_Measure_enter(enum MPIR_Measure_kind kind, const void *site)
 void MPIR_Measure_leave(void)
 {
     if (!is_observed() || measure.depth == 0 || --measure.depth > 0)
-        return;                 /* 0: a probe in a callback has begun anew */
+        return;                 /* 0: a probe in a callback has restarted the measurement */
     if (MPIR_Phases.active)
         MPIR_Phases_leave();
     else if (measure.state->measuring)
@@ -288,7 +288,7 @@ static void start(void)
         return;
     measure.state = MPL_aligned_alloc(PERF_ALIGNMENT, sizeof(*measure.state), MPL_MEM_OTHER);
     if (!measure.state)
-        return;                 /* the program goes on, nobody learns how */
+        return;                 /* the program continues without measurement */
     MPIR_Measure_clock_init();
     MPIR_Export_open();
     MPIR_Site_init();
@@ -334,7 +334,7 @@ uint64_t MPIR_Measure_probe_entered(void)
     return MPIR_Measure_on ? MPIR_Measure_now_ns() : 0;
 }
 
-/* The world's times begin anew, but for the loops. */
+/* Restarts the times for another world; the loops stay. */
 static void suspend(void)
 {
     perf_measure_suspend(measure.state);

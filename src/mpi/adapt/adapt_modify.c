@@ -1,6 +1,5 @@
 /*
- * MPIX_Comm_modify: an adaptation that the program itself requests, in rigid programs too
- * (DM1-DM6).
+ * MPIX_Comm_modify: an adaptation that the program itself requests, also a rigid one (DM1-DM6).
  *
  * The call is the agreement.  First the processes exchange whether each of them can adapt.  Then
  * rank 0 requests the size (adapt_size_request.c), and all sleep on their boards until all agree on
@@ -17,7 +16,7 @@
 
 /* ---- all of the old world -------------------------------------------------------------------- */
 
-/* The process becomes one that can take part; or why it cannot. */
+/* Enables the process to take part; returns an error if it cannot. */
 static int take_part(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -60,8 +59,8 @@ static int error_elsewhere(int errclass)
                                 "**modifyother", 0);
 }
 
-/* The same on all processes: MPI_SUCCESS, or an error of the greatest class that one of them has
- * found. */
+/* Returns the same class on all processes: MPI_SUCCESS, or an error of the greatest class of any of
+ * them. */
 static int agree(MPIR_Comm * comm, int own_errno, int count)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -85,7 +84,7 @@ static int agree(MPIR_Comm * comm, int own_errno, int count)
 
 /* ---- rank 0 requests, all wait --------------------------------------------------------------- */
 
-/* Prepares for the plan when it is there.  Another adaptation that is agreed on is not meant: rank
+/* Prepares for the plan as soon as it exists.  False for another adaptation that is agreed on: rank
  * 0 is notified of that. */
 static bool is_agreed(void)
 {
@@ -106,7 +105,7 @@ static int refusal(const struct pmi_adapt_request_end *end)
                                 "**modifyrefused", "**modifyrefused %s", end->reason);
 }
 
-/* Sleeps on the board until it holds. */
+/* Sleeps on the board until the condition holds. */
 static int wait_until(bool(*holds) (void *state), void *state)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -125,8 +124,8 @@ static int wait_until(bool(*holds) (void *state), void *state)
     goto fn_exit;
 }
 
-/* The last adaptation is committed everywhere, else it would be taken for another one that comes
- * first. */
+/* The last adaptation is committed everywhere; otherwise it would count as another adaptation that
+ * comes first. */
 static bool last_is_committed(void *unused)
 {
     return __atomic_load_n(&MPIR_Board.control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch;
@@ -135,7 +134,7 @@ static bool last_is_committed(void *unused)
 struct queried {
     uint32_t number;            /* of the size request */
     bool refused;
-    struct pmi_adapt_request_end end;      /* if it is */
+    struct pmi_adapt_request_end end;      /* if it has ended */
 };
 
 static bool is_decided(void *state)
@@ -148,7 +147,7 @@ static bool is_decided(void *state)
     return queried->refused;
 }
 
-/* Until it is agreed on, or has come to nothing. */
+/* Waits until the size is agreed on, or the request has failed. */
 static int request_size(int size)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -188,13 +187,13 @@ static int complete(MPIR_Request * request)
     goto fn_exit;
 }
 
-/* It is agreed on, or this request is complete. */
+/* The adaptation is agreed on, or this request is complete. */
 static bool is_agreed_or_complete(void *request)
 {
     return is_agreed() || (request && MPIR_Request_is_complete((MPIR_Request *) request));
 }
 
-/* The outcome at rank 0; on the others the broadcast of it is under way meanwhile. */
+/* The result at rank 0; the others wait for its broadcast meanwhile. */
 static int wait_for_rank_0(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS, error_class = MPI_SUCCESS;
@@ -209,7 +208,7 @@ static int wait_for_rank_0(MPIR_Comm * comm)
     if (error_class)
         mpi_errno = error_elsewhere(error_class);
     MPIR_ERR_CHECK(mpi_errno);
-    /* rank 0 may have seen it on another one */
+    /* rank 0 may have seen it on another board */
     mpi_errno = wait_until(is_agreed_or_complete, NULL);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -251,7 +250,7 @@ static int reach_agreement(MPIR_Comm * comm, int size)
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
-/* There is no way back. */
+/* After this the adaptation cannot be withdrawn. */
 static void pass_window(void)
 {
     const char *call = "MPIX_Comm_modify";
@@ -268,8 +267,8 @@ static void pass_window(void)
     MPIR_Adapt.modifying = false;
 }
 
-/* Others go on: the rest of the previous world is given back now, for in a rigid program nobody
- * probes. */
+/* Other processes continue.  The rest of the previous world is released now, because a rigid
+ * program does not probe. */
 static int decide_channel(MPIR_Comm ** newcomm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -311,7 +310,7 @@ static int modify(MPIR_Comm * comm, int count, MPIR_Comm ** made)
 
 /* ---- MPIX_Comm_modify ------------------------------------------------------------------------ */
 
-/* DM1: the world's processes in its order. */
+/* DM1: comm must have the world's processes in the world's order. */
 static int check_comm(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS, result = MPI_UNEQUAL;

@@ -2,12 +2,12 @@
 
 #include "adapt_handles.h"
 
-/* How long check_pending lets operations finish that are just about to. */
+/* Time that check_pending waits for operations to complete. */
 #define PENDING_GRACE_SECONDS 0.1
 
 struct pending {
-    char text[256];             /* of the one that the application knows best */
-    int count, rank;            /* rank: of that one */
+    char text[256];             /* of the operation closest to the application */
+    int count, rank;            /* rank: of that operation */
 };
 
 static const char *request_kind(const MPIR_Request * req)
@@ -70,7 +70,7 @@ static bool is_pending(MPIR_Request * req)
     return MPIR_Request_is_active(req) && !MPIR_Request_is_complete(req);
 }
 
-/* The request that carries out a started persistent one. */
+/* The request that executes a started persistent one. */
 static MPIR_Request *carrier_of(MPIR_Request * req)
 {
     if (req->kind == MPIR_REQUEST_KIND__PREQUEST_COLL)
@@ -78,7 +78,7 @@ static MPIR_Request *carrier_of(MPIR_Request * req)
     return MPIR_Request_is_persistent(req) ? req->u.persist.real_request : NULL;
 }
 
-/* Where several requests are involved in an operation, that with the greatest is the application's
+/* Of several requests of one operation, the one with the greatest value is the application's
  * own. */
 static int own_rank(MPIR_Request * req)
 {

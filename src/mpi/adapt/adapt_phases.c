@@ -1,8 +1,8 @@
 /*
  * Measures the phases of a program that reports its own position (mpi_epop.h), instead of the loops
- * that adapt_measure.c would find.  perf_phases.c has the sums; here are the clock and the board.
- * In each iteration the position is written to the board: stores into a line of this process' own.
- * SPEC-epop M1 to M4, L1.
+ * that adapt_measure.c would find. perf_phases.c has the sums; this file has the clock and the
+ * board.  In each iteration the position is written to the board, into a cache line of this process
+ * only.  SPEC-epop M1 to M4, L1.
  *
  * State: owned by the thread that marks iterations, which is also the one that probes.
  */
@@ -19,8 +19,8 @@
 struct MPIR_Phases_s MPIR_Phases;
 
 static struct {
-    struct perf_phases *phases; /* NULL: the program has handed out none */
-    bool tried;                 /* to start: never twice */
+    struct perf_phases *phases; /* NULL: the program has registered none */
+    bool tried;                 /* the start was tried: it is not repeated */
     bool measures;
     bool introduced;            /* the phases are on the board, by name, for this world */
     bool skip_first;            /* iteration of a joining process: others have not measured it */
@@ -118,8 +118,8 @@ static void publish(uint64_t now, uint32_t interval_ms)
     }
 }
 
-/* Before anything is measured in this world: a reader of the position knows then which phase that
- * is, and whether it is rigid.  The first results are written at once all the same. */
+/* Called before anything is measured in this world, so that a reader of the position knows the
+ * phase and whether it is rigid.  The first results are still written at once. */
 static void introduce(uint64_t now, uint32_t interval_ms)
 {
     publish(now, interval_ms);

@@ -1,13 +1,13 @@
 /*
- * The plan of an adaptation, read where the proxy has put it: mapped from the board's file, and
+ * The plan of an adaptation: mapped from the board's file, to which the proxy has written it, and
  * checked once.
  *
- * The plan does not change meanwhile: this process' slot has its serial number.  As long as it has,
- * the proxy writes no other plan there, even if this one is withdrawn or over (pmi_adapt.h).  The
- * file is sealed against shrinking, so that what is mapped stays mapped.  The proxy and the other
- * processes of the board could still write there.  They are programs of the same user and job, and
- * are trusted, as they could change this process' memory anyway.  The check detects a plan that is
- * wrong or is not for this process.
+ * The plan does not change meanwhile: this process' slot has its serial number.  As long as it is
+ * there, the proxy writes no other plan, even if this one is withdrawn or has ended (pmi_adapt.h).
+ * The file is sealed against shrinking, so that mapped parts stay valid.  The proxy and the other
+ * processes of the board could still write to the plan.  They belong to the same user and job, and
+ * are trusted, because they could change this process' memory anyway.  The check detects a plan
+ * that is malformed or not for this process.
  *
  * Inside the library's critical section.  SPEC P7, W1.
  */
@@ -30,8 +30,8 @@ bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial)
     return __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == epoch;
 }
 
-/* Where the plan of this epoch lies, which stays there from now on; false: there is none, or
- * another one already. */
+/* Finds the plan of this epoch, which is retained from now on; false: there is none, or already
+ * another one. */
 static bool hold_plan(unsigned epoch, uint64_t * offset, uint64_t * bytes, uint32_t * serial)
 {
     const struct pmi_adapt_control *control = MPIR_Board.control;
@@ -49,7 +49,7 @@ static bool hold_plan(unsigned epoch, uint64_t * offset, uint64_t * bytes, uint3
     return false;
 }
 
-/* errno reports why not. */
+/* False: errno has the reason. */
 static bool map_file(uint64_t offset, uint64_t bytes)
 {
     struct stat status;
@@ -68,7 +68,7 @@ static bool map_file(uint64_t offset, uint64_t bytes)
     return true;
 }
 
-/* Whether this process is where it is in the plan. */
+/* Whether the plan has this process at its position. */
 static bool names_this_process(const struct pmi_adapt_plan *plan)
 {
     const bool joins = MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING;

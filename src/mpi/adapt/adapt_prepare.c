@@ -1,8 +1,8 @@
 /*
  * The parts of an adaptation that run while the program computes: reading the plan, preparing for
  * it before the process is notified, and releasing the resources of the previous world after
- * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
- * the program or its peers could notice.
+ * commit.  Probes that return FALSE do both, without any effect that is visible to the program or
+ * its peers.
  *
  * These parts are optional: a process that has not probed in time executes the missing ones in
  * begin.  If one fails, the proxy is notified, and the adaptation is withdrawn.  The next probe
@@ -13,7 +13,7 @@
 
 #include "adapt.h"
 
-/* It stays mapped. */
+/* Drops the plan, which stays mapped. */
 static void drop_plan(void)
 {
     if (MPIR_Adapt.info)
@@ -34,7 +34,7 @@ static int withdraw_plan(void)
     return mpi_errno;
 }
 
-/* The plan of this epoch as it is on the board now, or none. */
+/* Takes the plan of this epoch from the board, if it is there now. */
 static int take_plan(unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -62,7 +62,7 @@ int MPIR_Adapt_need_plan(unsigned epoch)
 
     mpi_errno = take_plan(epoch);
     MPIR_ERR_CHECK(mpi_errno);
-    /* the proxy writes it before anything that a process could wait for */
+    /* the proxy writes it before any event that a process could wait for */
     MPIR_ERR_CHKANDJUMP2(!MPIR_Adapt.plan, mpi_errno, MPI_ERR_OTHER, "**adaptplan",
                          "**adaptplan %d %d", (int) epoch, ENOENT);
 
@@ -72,7 +72,7 @@ int MPIR_Adapt_need_plan(unsigned epoch)
     goto fn_exit;
 }
 
-/* Two counts share the board's word: who has prepared below GREETED, who has been greeted above. */
+/* Two counts share the board's word: prepared processes below GREETED, preconnected ones above. */
 #define PREPARED 1u
 #define GREETED 0x10000u
 
@@ -114,7 +114,7 @@ void MPIR_Adapt_prepare_early(void)
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPID_Adapt_prebuild_comms(MPIR_Adapt.plan, MPIR_Process.rank);
     if (mpi_errno) {
-        /* If it is too late it is tried again in begin. */
+        /* If it is too late for a withdrawal, begin tries it again. */
         MPIR_Adapt_report_unable(epoch, mpi_errno);
         return;
     }
@@ -122,7 +122,7 @@ void MPIR_Adapt_prepare_early(void)
     if (MPID_Adapt_preconnect(MPIR_Adapt.plan, MPIR_Process.rank))
         (void) MPIR_Adapt_report_prepared(epoch);
     else
-        MPIR_Adapt.prepared = 0;        /* the next probe goes on */
+        MPIR_Adapt.prepared = 0;        /* the next probe continues */
 }
 
 void MPIR_Adapt_end_plan(void)

@@ -1,8 +1,8 @@
 /*
  * MPI_Probe_adapt.  The common case is a store, a fence and a load; everything else is in
- * wait_for_decision.  The order matters (doc/developer/decisions/agreement.md): the count is
- * visible to the proxy before gate and limit are read, and the proxy shuts these before it reads
- * the counts, so that either the process sees them shut or the proxy sees the count.  SPEC P1-P7.
+ * wait_for_decision.  The order matters (doc/developer/decisions/agreement.md): a process makes its
+ * count visible before it reads gate and limit, and the proxy closes these before it reads the
+ * counts.  So either the process sees them closed or the proxy sees the count.  SPEC P1-P7.
  */
 
 #include "adapt.h"
@@ -15,8 +15,8 @@ static int set_number(MPIR_Info * info, const char *key, uint64_t value)
     return MPIR_Info_set_impl(info, key, text);
 }
 
-/* P2, with the plan where it is known; a joining process that has not begun knows only its
- * epoch. */
+/* Makes the info of P2, with the plan if it is known; a joining process that has not begun knows
+ * only its epoch. */
 static int make_info(MPIR_Info ** info)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -89,8 +89,8 @@ static int answer_true(int *pending_adaptation, int *local_status, MPI_Info * in
     return info ? give_info(info) : MPI_SUCCESS;
 }
 
-/* Something is pending: TRUE, FALSE, or wait until the proxy has decided.  FALSE or not, there may
- * be something to prepare. */
+/* An adaptation is pending: returns TRUE or FALSE, or waits until the proxy has decided.  In all
+ * cases this process may have to prepare for a plan. */
 static int wait_for_decision(bool * agreed)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -99,10 +99,10 @@ static int wait_for_decision(bool * agreed)
     *agreed = false;
     while (true) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
-        /* Committed here, but not everywhere yet: the limit is still the last target. */
+        /* Committed by this process, but not by all yet: the limit is still the last target. */
         if (__atomic_load_n(&control->epoch, __ATOMIC_ACQUIRE) < MPIR_Adapt.epoch)
             break;
-        /* In this order, because the proxy writes the target before it writes the epoch: a limit
+        /* The epoch is read first, because the proxy writes the target before the epoch: so a limit
          * that was only the ceiling never counts as the target. */
         uint32_t agreed_epoch = __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE);
         uint64_t limit = __atomic_load_n(&control->limit, __ATOMIC_ACQUIRE);

@@ -18,7 +18,7 @@ static struct {
     double joining_wait;
 } pvars;
 
-static double standstill_now;   /* of the adaptation under way */
+static double standstill_now;   /* of the present adaptation */
 
 void MPIR_Adapt_count_standstill(double seconds)
 {

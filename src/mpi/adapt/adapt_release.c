@@ -1,13 +1,13 @@
 /*
- * Commit releases what ends with the world: requests lose their communicator, files are closed,
- * windows and communicators freed, all without communication.  No state.  SPEC C3, C4.
+ * Commit releases the objects that end with the world: requests lose their communicator, files are
+ * closed, windows and communicators are freed, all without communication.  No state.  SPEC C3, C4.
  */
 
 #include "adapt_handles.h"
 #include "utlist.h"
 
-/* Requests that are complete or inactive remain the application's.  They lose their communicator:
- * a persistent one without can be completed and freed, not started. */
+/* Requests that are complete or inactive remain the application's.  They lose their communicator: a
+ * persistent request without one can be completed and freed, but not started. */
 static void detach_request(void *object, void *unused)
 {
     MPIR_Request *req = object;
@@ -79,8 +79,8 @@ int MPIR_Adapt_release_handles(unsigned epoch)
 {
     MPIR_Adapt_ending.epoch = epoch;
     MPIR_Adapt_foreach_request(detach_request, NULL);
-    /* MPI_Finalize, which follows at once, wants windows freed and files closed; communicators and
-     * requests on MPI_COMM_SELF are its own business */
+    /* MPI_Finalize, which follows at once, requires that windows are freed and files closed; it
+     * handles communicators and requests on MPI_COMM_SELF itself */
     MPIR_Adapt_everything_ends = MPIR_Adapt_ends_in_commit();
 #ifdef HAVE_ROMIO
     /* ROMIO calls MPI functions */
@@ -107,7 +107,8 @@ static bool session_has_left(unsigned session)
     return false;
 }
 
-/* By MPI_Comm_create over another session's communicator, or the world's. */
+/* Whether a communicator has the group, by MPI_Comm_create over another session's communicator, or
+ * the world's. */
 static bool a_comm_has(const MPIR_Group * group)
 {
     MPIR_Comm *comm;
@@ -126,7 +127,7 @@ static void end_group(MPIR_Group * group, void *unused)
         return;
     MPL_free(group->lrank_to_lpid);
     group->lrank_to_lpid = NULL;
-    group->size = MPIR_Object_get_ref(group);   /* so often it can be freed */
+    group->size = MPIR_Object_get_ref(group);   /* number of times that it can be freed */
     MPIR_Adapt_group_end(group);
 }
 

@@ -14,7 +14,8 @@
 #include "pmi_adapt_request.h"
 #include <time.h>
 
-/* So many requests at once, and then one in so many ms: mpiexec has other things to do. */
+/* Max number of requests at once; then one in REQUEST_EVERY_MS.  This limits the load on
+ * mpiexec. */
 #define REQUESTS_AT_ONCE 16
 #define REQUEST_EVERY_MS 100
 
@@ -22,17 +23,17 @@ struct size_request {
     uint32_t number;            /* 0: none */
     enum pmi_adapt_request_kind kind;
     int size, size_min, size_max;
-    /* as it was given: the same text is the same request, "+30" as well */
+    /* the program's text: the same text is the same request, also for "+30" */
     char until[32];
     int64_t until_ms;           /* Unix time, 0: none */
     char reason[PMI_ADAPT_REQUEST_REASON_MAX + 1];
-    struct pmi_adapt_request_end end;      /* number 0: open, as far as is known here */
+    struct pmi_adapt_request_end end;      /* number 0: open, as far as this process knows */
 };
 
 static struct {
     uint32_t last;              /* number of the last request, 0 before the first */
     struct size_request size_requests[PMI_ADAPT_REQUESTS];
-    /* monotonic: when the bucket of requests was full last, or will be */
+    /* monotonic time at which the bucket of requests was last full, or will be full */
     int64_t allowed_ms;
 } made;
 
@@ -105,7 +106,8 @@ static int read_until(MPIR_Info * info, char text[32], int64_t * until_ms)
 
 static int read_reason(MPIR_Info * info, char reason[PMI_ADAPT_REQUEST_REASON_MAX + 1])
 {
-    char text[PMI_ADAPT_REQUEST_REASON_MAX + 2];   /* one byte more: to see that it is too long */
+    /* one byte more, to detect a text that is too long */
+    char text[PMI_ADAPT_REQUEST_REASON_MAX + 2];
     int flag;
 
     int mpi_errno = MPIR_Info_get_impl(info, "reason", sizeof(text) - 1, text, &flag);
@@ -254,7 +256,7 @@ int MPIR_Adapt_request_impl(MPIR_Info * info, int *request_id)
     goto fn_exit;
 }
 
-/* A stored one, or an error. */
+/* Finds a stored request, or returns an error. */
 static int find_size_request(int request_id, struct size_request **size_request)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -315,7 +317,7 @@ int MPIR_Adapt_request_state_impl(int request_id, int *state, MPI_Info * info)
     goto fn_exit;
 }
 
-/* Its end comes from the step manager as every other: it may have been granted meanwhile. */
+/* The step manager decides the end, as for every request: it may have been granted meanwhile. */
 int MPIR_Adapt_request_withdraw_impl(int request_id)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -1,7 +1,7 @@
 /*
- * MPIX_Adapt_sizes: which sizes the program can use.  The rule is checked here, in the process that
- * gives it, and goes to mpiexec, which refuses other sizes and notifies elasticd; nothing is
- * stored.  Rank 0 of the world sends it for all processes.
+ * MPIX_Adapt_sizes: the sizes that the program can use.  The calling process checks the rule and
+ * sends it to mpiexec, which refuses other sizes and notifies elasticd; nothing is stored.  Rank 0
+ * of the world sends it for all processes.
  */
 
 #include "adapt.h"
@@ -17,8 +17,8 @@ static int is_joint(char c)
     return c == ',' || c == '&' || c == '\0';
 }
 
-/* Without the blanks at its ends and around , and &: those may be there for people's eyes.  0: it
- * is too long. */
+/* Removes the blanks at the ends and around , and &, which are only for readability. 0: the rule is
+ * too long. */
 static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
 {
     size_t n = 0;
@@ -37,7 +37,7 @@ static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
     return 1;
 }
 
-/* A joining process has no rule before its commit: the rule of the job holds. */
+/* A joining process has no rule before its commit: the job's rule is valid. */
 static int speaks_for_all(void)
 {
     return MPIR_Board.control && MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT &&

@@ -202,7 +202,7 @@ bool MPIR_Adapt_group_is_stale(const MPIR_Group * group)
     return is_stale(&stale_groups, group);
 }
 
-/* There may be several handles: MPI_Comm_group gives the same group each time. */
+/* There may be several handles: MPI_Comm_group returns the same group each time. */
 bool MPIR_Adapt_group_release_stale(MPIR_Group * group)
 {
     if (!is_stale(&stale_groups, group))

@@ -1,6 +1,6 @@
 /*
- * State of this process in the adaptations of its job (adapt.h): the object itself, the phase that
- * others see of it, and waiting on the board.  SPEC P1.
+ * State of this process in the adaptations of its job (adapt.h): the object itself, its phase on
+ * the board, and waiting on the board.  SPEC P1.
  */
 
 #include "adapt.h"
@@ -31,7 +31,7 @@ int MPIR_Adapt_board_wait(uint32_t seen)
     };
     int err;
 
-    /* let other threads of this process work meanwhile */
+    /* other threads of this process continue meanwhile */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     syscall(SYS_futex, &MPIR_Board.control->wake, FUTEX_WAIT, seen, &limit, NULL, 0);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);

@@ -6,7 +6,7 @@
 
 #include "adapt.h"
 
-#define STACK_BYTES 16384       /* longer than the stack of an error: its last line has the cause */
+#define STACK_BYTES 16384       /* longer than an error stack: its last line has the cause */
 
 const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes)
 {

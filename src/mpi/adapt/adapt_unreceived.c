@@ -1,31 +1,31 @@
 /*
- * Messages that nobody had received when the window closed.  They cannot be received any more,
- * which a program hardly intends: the device discards them, and mpiexec reports them.
+ * Messages that were not received before the window closed.  They cannot be received any more,
+ * which is probably an error of the program: the device discards them, and mpiexec reports them.
  *
  * All processes have entered commit and no send is incomplete (MPIR_Adapt_check_pending).  A
- * message that is still on its way over the network is not counted; the device ensures that it
- * never reaches a later world.
+ * message that is still in the network is not counted; the device ensures that it never reaches a
+ * later world.
  */
 
 #include "adapt.h"
 
-#define COMMS_MAX 8     /* that are reported one by one */
-#define NAME_BYTES_MAX 64       /* of a communicator, as the proxy takes it */
+#define COMMS_MAX 8     /* max number that is reported individually */
+#define NAME_BYTES_MAX 64       /* of a communicator, as the proxy accepts it */
 
 struct unreceived {
     int count;
-    int source, tag;            /* of the first */
+    int source, tag;            /* of the first message */
 };
 
 struct report {
     unsigned epoch;
-    MPIR_Comm *comm;            /* whose messages are being reported */
+    MPIR_Comm *comm;            /* communicator of the present messages */
     struct unreceived present, others;
     int reported;
     int mpi_errno;
 };
 
-/* As the program knows it, in plain characters. */
+/* The communicator's name, in printable characters. */
 static void name_comm(const MPIR_Comm * comm, char name[NAME_BYTES_MAX])
 {
     const char *given = comm->name[0] ? comm->name : "a_derived_communicator";
@@ -48,7 +48,7 @@ static int report_unreceived(unsigned epoch, const char *name, const struct unre
                                 name);
 }
 
-/* All messages of a communicator have been seen. */
+/* Reports the present communicator, after all its messages. */
 static void report_present(struct report *report)
 {
     char name[NAME_BYTES_MAX];
@@ -66,7 +66,7 @@ static void report_present(struct report *report)
     report->present.count = 0;
 }
 
-/* Messages of one communicator come one after the other. */
+/* Messages of one communicator are noted in succession. */
 static void note(MPIR_Comm * comm, int source, int tag, void *context)
 {
     struct report *report = context;

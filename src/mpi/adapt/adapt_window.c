@@ -1,7 +1,7 @@
 /*
- * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  The window's effects on the address tables, the
- * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_begin.c, ch4_adapt_commit.c); the
- * order of the steps is here.  SPEC W1-W8, C1-C9, E1, P4.
+ * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  The device executes the window's effects on the
+ * address tables, the shared memory and MPI_COMM_WORLD (ch4_adapt_begin.c, ch4_adapt_commit.c);
+ * this file has the order of the steps.  SPEC W1-W8, C1-C9, E1, P4.
  */
 
 #include "adapt.h"
@@ -48,7 +48,7 @@ static int my_index(void)
     return MPIR_Process.rank;
 }
 
-/* The lowest joining process of each host brings the shared memory of the host's future
+/* The lowest joining process of each host makes the shared memory of the host's future
  * processes. */
 static int report_ready(void)
 {
@@ -75,10 +75,10 @@ static int report_ready(void)
     goto fn_exit;
 }
 
-/* Nobody else gets the plan before all joining processes have reported that they are prepared.  A
- * message from a process whose address becomes known while its connection is made matches no
- * receive that is posted already: libfabric takes the sender of such a connection for unknown
- * (directed receive). */
+/* The other processes get the plan only after all joining processes have reported that they are
+ * prepared.  Otherwise an address could be inserted while its process is connecting; messages of
+ * that process would then match no posted receive, because libfabric treats the sender of such a
+ * connection as unknown (directed receive). */
 static int prepare_joining(int index)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -98,7 +98,7 @@ static int prepare_joining(int index)
     goto fn_exit;
 }
 
-/* Steps 2 and 3: a joining process makes itself known and waits for the others. */
+/* Steps 2 and 3: a joining process publishes its address and waits for the others. */
 static int wait_for_window(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -110,8 +110,8 @@ static int wait_for_window(void)
         MPIR_Adapt_await_removal(mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
 
-    /* The plan comes when all joining processes are ready, the agreement some time later: the
-     * addresses are inserted in between, while nobody waits for this process. */
+    /* The plan arrives when all joining processes are ready, the agreement some time later: the
+     * addresses are inserted in between, while no process waits for this one. */
     bool prepared = false, preconnected = false;
     while (true) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
@@ -206,9 +206,10 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     goto fn_exit;
 }
 
-/* The proxy polls the count now and then while the window is open: waking it up would cost the
- * staying processes more than the rest of commit.  Where it must receive something first it counts,
- * in the order of its messages.  When all of the board are counted, the next plan may come. */
+/* The proxy polls the count at intervals while the window is open, because a wake-up would cost the
+ * staying processes more than the rest of commit.  If it must receive a message first, the proxy
+ * counts itself, in the order of messages.  The next plan may follow when all processes of the
+ * board are counted. */
 static int count_committed(unsigned epoch, bool has_notified)
 {
     if (has_notified)
@@ -217,7 +218,7 @@ static int count_committed(unsigned epoch, bool has_notified)
     return MPI_SUCCESS;
 }
 
-/* C3, C7: the processes that stay may still be receiving this one's last messages. */
+/* C3, C7: staying processes may still be receiving the last messages of this one. */
 static int wait_for_release(unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -252,8 +253,8 @@ static int leave(void)
     if (!MPIR_Adapt_ends_in_commit())
         goto fn_exit;
 
-    /* Exit handlers may query whether MPI is finalized, so the lock must be free then.  By the
-     * name that profiling tools wrap, for they write down what they know in MPI_Finalize. */
+    /* Exit handlers may query whether MPI is finalized, so the lock must be free then.  This calls
+     * the name that profiling tools wrap, because they write their results in MPI_Finalize. */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_Adapt_end_sessions();
     MPIR_Adapt_free_datatypes();
@@ -266,8 +267,8 @@ static int leave(void)
     goto fn_exit;
 }
 
-/* Everybody is here, and nobody has requests pending; otherwise all learn of it, and the window
- * stays open (C6). */
+/* Agrees that all processes have arrived without pending requests; otherwise all return an error,
+ * and the window stays open (C6). */
 static int close_window(int pending)
 {
     int mpi_errno = MPI_SUCCESS, with_pending = 0;
@@ -279,7 +280,7 @@ static int close_window(int pending)
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(with_pending, mpi_errno, MPI_ERR_PENDING, "**adaptpendingother",
                          "**adaptpendingother %d", with_pending - 1);
-    /* Where processes share a processor, those that stay go first. */
+    /* On an oversubscribed node staying processes continue first. */
     if (MPIR_Adapt.leaving || my_index() >= (int) MPIR_Adapt.plan->pre)
         MPIDU_OVERSUBSCRIBED_WAIT();
 
@@ -289,8 +290,8 @@ static int close_window(int pending)
     goto fn_exit;
 }
 
-/* All of it but the errors of the delete callbacks of attributes, the first of which is returned:
- * too late to stay in the window for that. */
+/* Ends the window.  The first error of a delete callback of attributes is returned separately: it
+ * is too late to keep the window open for it. */
 static int end_window(unsigned epoch, int *callback_errno)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -300,7 +301,7 @@ static int end_window(unsigned epoch, int *callback_errno)
     mpi_errno = MPIR_Adapt_drop_unreceived(epoch, &has_notified);
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.leaving) {
-        /* The others first: they may be on the same processor. */
+        /* The others continue first: they may be on the same processor. */
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
         mpi_errno = count_committed(epoch, has_notified);
         MPIR_ERR_CHECK(mpi_errno);
@@ -312,7 +313,7 @@ static int end_window(unsigned epoch, int *callback_errno)
     mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
     MPIR_ERR_CHECK(mpi_errno);
 
-    /* The counter restarts before the proxy can learn of the commit and freeze anew. */
+    /* The counter restarts before the proxy can detect the commit and freeze again. */
     MPIR_Adapt.count = 0;
     __atomic_store_n(&MPIR_Board.slot->count, 0, __ATOMIC_RELEASE);
     MPIR_Adapt_end_plan();

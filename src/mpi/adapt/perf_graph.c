@@ -28,7 +28,7 @@ bool perf_graph_inside(const struct perf_graph *graph, uint16_t node, uint16_t h
 
 /* ---- nodes and edges ---- */
 
-/* The call site of `key` in the table, or where it would be. */
+/* The entry of `key` in the table, or the free one for it. */
 static uint16_t *find_entry(struct perf_graph *graph, uint64_t key)
 {
     size_t i = (size_t) ((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % PERF_HASH_SIZE;
@@ -60,7 +60,7 @@ static struct perf_edge *find_edge(struct perf_node *from, uint16_t to)
     return NULL;
 }
 
-/* Without space the edge is found as a new one each time; that finds no loop twice. */
+/* Without space the edge is a new one each time; no loop is detected twice by that. */
 static bool add_edge(struct perf_graph *graph, uint16_t from, uint16_t to)
 {
     struct perf_node *node = &graph->node[from];
@@ -76,8 +76,8 @@ static bool add_edge(struct perf_graph *graph, uint16_t from, uint16_t to)
 
 /* ---- the structure ---- */
 
-/* For each node the last one of its chain upwards before `stop`, or without that the end of the
- * chain (its root). */
+/* For each node: the last node of its chain upwards before `stop`; if the chain does not contain
+ * `stop`, its end (root). */
 static void find_tops(const struct perf_graph *graph, uint16_t stop, uint16_t * top)
 {
     for (uint16_t i = 0; i < graph->nodes; i++)
@@ -96,7 +96,7 @@ static void find_tops(const struct perf_graph *graph, uint16_t stop, uint16_t * 
     }
 }
 
-/* The last slot is reserved for the elastic loop, which is the one that must be known. */
+/* The last slot is reserved for the elastic loop, which must always be found. */
 static bool make_head(struct perf_graph *graph, uint16_t b, uint16_t tail)
 {
     bool reserved = graph->loops == PERF_LOOPS_MAX - 1 && graph->node[b].kind != PERF_KIND_PROBE;
@@ -222,7 +222,7 @@ static void follow_edge(struct perf_graph *graph, uint16_t a, uint16_t b, struct
         graph->structure++;
 }
 
-/* D1: a site is called from for the first time. */
+/* D1: the first call from a site. */
 static struct perf_step visit_new(struct perf_graph *graph, uint64_t key, enum perf_kind kind)
 {
     struct perf_step step = {.node = PERF_NONE,.from = graph->current };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SETTLED_ITERATIONS 3
-#define COST_SHARE 200          /* measuring may take 1 part in so many */
+#define COST_SHARE 200          /* measuring may take 1/COST_SHARE of the time */
 
 void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns)
 {
@@ -17,8 +17,8 @@ void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns)
 
 /* ---- iterations ---- */
 
-/* The iteration of this head is over, and so are those of the loops inside, which the program has
- * left: what is pending there is this one's. */
+/* The iteration of this head is complete, and so are those of inner loops, which the program has
+ * left: their pending time is added to this one's. */
 static void collect_inner(struct perf_measure *measure, uint16_t head)
 {
     const struct perf_graph *graph = &measure->graph;
@@ -36,7 +36,7 @@ static void collect_inner(struct perf_measure *measure, uint16_t head)
     measure->times[graph->node[head].loop].pending_ns += pending_ns;
 }
 
-/* The time of the calls in an iteration is part of the iteration around. */
+/* Adds the time of the calls in an iteration to the enclosing iteration. */
 static void hand_up(struct perf_measure *measure, uint16_t head)
 {
     const struct perf_graph *graph = &measure->graph;
@@ -59,7 +59,7 @@ static void close_iteration(struct perf_measure *measure, uint16_t head, uint64_
     hand_up(measure, head);
 }
 
-/* The iteration under way is none that can be closed. */
+/* The present iteration cannot be closed. */
 static void abandon(struct perf_measure *measure, uint16_t head)
 {
     collect_inner(measure, head);
@@ -109,7 +109,8 @@ static uint32_t choose_every(const struct perf_measure *measure, const struct pe
     return every < 1 ? 1 : every > PERF_EVERY_MAX ? PERF_EVERY_MAX : (uint32_t) every;
 }
 
-/* An iteration of the elastic loop has ended, measured or not: is the coming iteration measured? */
+/* An iteration of the elastic loop has ended, measured or not: decides whether the next one is
+ * measured. */
 static bool decide(struct perf_measure *measure)
 {
     if (measure->decided < SETTLED_ITERATIONS)
@@ -129,7 +130,7 @@ static struct perf_step visit_probe(struct perf_measure *measure, uint64_t enter
         uint64_t iterations = measure->times[loop].iterations;
         perf_measure_arrive(measure, &step, entered);
         if (measure->times[loop].iterations > iterations) {
-            measure->closed_calls += measure->calls + 1;        /* the probe is one, too */
+            measure->closed_calls += measure->calls + 1;        /* the probe is also a call */
             measure->decided += measure->decided < SETTLED_ITERATIONS;
         }
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SETTLED_ITERATIONS 3
-#define COST_SHARE 200          /* measuring may take 1 part in so many */
+#define COST_SHARE 200          /* measuring may take 1/COST_SHARE of the time */
 
 static void phase_reset(struct perf_phase *phase)
 {
@@ -105,7 +105,7 @@ struct perf_times perf_phases_elastic(const struct perf_phases *phases)
     return sum;
 }
 
-/* Equal where the phases are. */
+/* Equal for equal phases. */
 static uint64_t hash_structure(const struct perf_phases *phases)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

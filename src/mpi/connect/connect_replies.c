@@ -1,6 +1,6 @@
 /*
- * Waiting for answers of the proxy (pmi_adapt_set.h), also in programs that do not adapt: these
- * unmap the board except for the part with the count of answers, which stays mapped from the first
+ * Waiting for replies of the proxy (pmi_adapt_set.h), also in programs that do not adapt: these
+ * unmap the board except for the part with the count of replies, which stays mapped from the first
  * query on.
  */
 
@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Others may have to do with this process before there is an answer: it makes progress so often at
- * least. */
+/* Other processes may need this one before the reply arrives: the max time between two rounds of
+ * progress. */
 #define WAIT_MS 5
-/* An answer takes two processes of the process manager a processor: who sleeps at once costs a
- * wake-up more. */
+/* For a reply two processes of the process manager need a processor; a caller that sleeps at once
+ * costs one more wake-up. */
 #define SPIN_US 200
 
 /* The part of the board that stays mapped in a program that does not adapt. */
@@ -122,7 +122,7 @@ int MPIR_Board_await_answer(const uint32_t * answered, uint32_t seen)
 {
     const struct timespec limit = {.tv_nsec = WAIT_MS * 1000000L };
 
-    /* let other threads of this process work meanwhile */
+    /* other threads of this process continue meanwhile */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     syscall(SYS_futex, answered, FUTEX_WAIT, seen, &limit, NULL, 0);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);

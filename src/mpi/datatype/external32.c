@@ -1,9 +1,9 @@
 /*
  * See mpir_external32.h.
  *
- * Data pass through a chunk, in which their basic elements follow each other.  The engine that
- * packs messages moves them between the memory and the chunk, whatever the gaps; from there they
- * are converted in the order of the type's signature.  All sizes are those of basic elements, never
+ * Data pass through a chunk, in which their basic elements are contiguous.  The engine that packs
+ * messages moves them between the memory and the chunk, with any gaps; in the chunk they are
+ * converted in the order of the type's signature.  All sizes are those of basic elements, never
  * extents.  There is no state, and any thread may call the functions.
  */
 
@@ -20,7 +20,7 @@ struct conversion {
     MPI_Aint count;
     MPI_Datatype type;
     char *chunk;
-    /* from begin to end: what is to be converted, or to be moved into the memory */
+    /* from begin to end: data to be converted, or to be moved into the memory */
     MPI_Aint chunk_bytes, begin, end;
     MPI_Aint moved;             /* bytes between the memory and the chunk */
     char *external;
@@ -91,7 +91,7 @@ static void swap(char *to, const char *from, MPI_Aint n, MPI_Aint size)
         memcpy(to, from, (size_t) (n * size));
 }
 
-/* Of integers in the external order the upper bytes are dropped, or those of the sign are added. */
+/* Resizes integers in the external order: drops upper bytes, or adds bytes of the sign. */
 static void resize(unsigned char *to, MPI_Aint to_size, const unsigned char *from,
                    MPI_Aint from_size, bool is_signed)
 {
@@ -209,7 +209,7 @@ static int empty(struct conversion *c)
 
 /* ---- the signature --------------------------------------------------------------------------- */
 
-/* Also of types that stand for a basic one, such as those of MPI_Type_create_f90_real. */
+/* Also for types that represent a basic one, such as those of MPI_Type_create_f90_real. */
 static MPI_Datatype basic_type(MPI_Datatype type)
 {
     MPIR_Datatype *ptr;

@@ -2,8 +2,8 @@
  * From a connection between two ranks 0 to an intercommunicator.  DN2, DN4.
  *
  * The sides exchange their context ids and addresses on the connection; each makes its half, and
- * notifies the other one when all its processes have.  The end of a side ends the connection, so
- * that no process waits for it.
+ * notifies the other side when all its processes have made it.  The end of a side ends the
+ * connection, so that no process waits for it.
  */
 
 #include "dynproc_lines.h"
@@ -63,7 +63,7 @@ static void discard(struct MPIR_Dynproc_attach *attach)
     MPIR_Dynproc_side_free(&attach->other);
 }
 
-/* On all processes. */
+/* Called on all processes. */
 static int begin(MPIR_Comm * comm, enum MPIR_Dynproc_role role, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -111,7 +111,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     attach->link = link;
 
   fn_exit:
-    mine.bcs = NULL;            /* they are retained for the next one that comes */
+    mine.bcs = NULL;            /* they are retained for the next client */
     MPIR_Dynproc_side_free(&mine);
     return mpi_errno;
   fn_fail:
@@ -119,7 +119,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     goto fn_exit;
 }
 
-/* The outcome at rank 0. */
+/* Broadcasts the result of rank 0. */
 static int spread(struct MPIR_Dynproc_attach *attach, int error)
 {
     struct MPIR_Dynproc_side *other = &attach->other;
@@ -164,7 +164,7 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
     goto fn_exit;
 }
 
-/* Until all processes of the other side have the addresses of this one's. */
+/* Waits until all processes of the other side have the addresses of this side. */
 static int await_other(struct MPIR_Dynproc_attach *attach, bool *lives)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -185,11 +185,11 @@ static int await_other(struct MPIR_Dynproc_attach *attach, bool *lives)
     goto fn_exit;
 }
 
-/* Nobody sends to a process that does not have the sender's address yet: the network cannot
- * identify the sender then (with libfabric's sockets provider for as long as nothing is sent back),
- * and gives what comes to any receive of its tag.  The clients' processes have their lines by then,
- * as a rule, so that none of the server's waits for those.  A side that ends meanwhile is an error
- * of what is done with the intercommunicator. */
+/* No process sends to a process that does not have the sender's address yet: the network could not
+ * identify the sender (with libfabric's sockets provider, as long as nothing is sent back), and
+ * would match the message with any receive of its tag.  The processes of the client usually have
+ * their lines by then, so that no process of the server waits for them.  If a side ends meanwhile,
+ * operations on the intercommunicator return an error. */
 static int assemble(struct MPIR_Dynproc_attach *attach, int error, bool *lives)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
@@ -216,7 +216,7 @@ static int assemble(struct MPIR_Dynproc_attach *attach, int error, bool *lives)
     goto fn_exit;
 }
 
-/* The lines of this process come about.  Children do not wait for parents. */
+/* Makes the lines of this process.  Children do not wait for parents. */
 static int make_lines(struct MPIR_Dynproc_attach *attach, MPIR_Comm * comm)
 {
     struct MPIR_Dynproc_lines *lines = attach->lines;
@@ -237,7 +237,7 @@ static int make_lines(struct MPIR_Dynproc_attach *attach, MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* On all processes: error is that of rank 0. */
+/* Called on all processes; error is that of rank 0. */
 static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm)
 {
     int mpi_errno = spread(attach, error);
@@ -295,12 +295,13 @@ int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role,
 
 /* ---- MPIX_Remote_attach ---------------------------------------------------------------------- */
 
-/* The same one on all processes: if one of them has none, or another one, none of them goes on. */
+/* All processes must have the same request: if one of them has none, or another one, all of them
+ * fail. */
 static int agree(MPIR_Comm * comm, const struct MPIR_Dynproc_request *request)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    /* what is the same everywhere is its own negative's negative, as a maximum */
+    /* a value is the same everywhere if its max equals the negative of the max of its negative */
     int mine[5] = { 1, 0, 0, 0, 0 }, all[5];
 
     if (request) {

@@ -1,8 +1,8 @@
 /*
  * Contact requests, and MPIX_Client_connect. DN2, DN3, DN5.
  *
- * Rank 0 connects and sends its hello at once; then it waits, for the server's verdict. If the
- * connection ends before, or no process listens, it tries again, until the time is over.
+ * Rank 0 connects and sends its hello at once; then it waits for the server's verdict.  If the
+ * connection ends before, or no process listens, it tries again until the timeout.
  */
 
 #include "dynproc_events.h"
@@ -10,8 +10,8 @@
 
 #define AGAIN_FIRST 0.001       /* seconds */
 #define AGAIN_MOST 0.1
-#define AGAIN_MOST_BY_SERVICE 1.0       /* others query elasticd, too */
-#define WAY_SECONDS 1.0         /* then another of the server's addresses is tried */
+#define AGAIN_MOST_BY_SERVICE 1.0       /* limits the queries to elasticd */
+#define WAY_SECONDS 1.0         /* then the next address of the server is tried */
 
 struct contact {
     struct MPIR_Dynproc_endpoint endpoint;
@@ -19,17 +19,17 @@ struct contact {
     int key_bytes;
     struct MPIR_Dynproc_link *link;
     double since, again_at, again_after;
-    int way;                    /* of a server's addresses, the next one, */
-    double way_since;           /* and since when the present one is tried */
-    bool is_patient;            /* a server that lives may take its time */
-    bool nobody;                /* the last time nobody had the name */
+    int way;                    /* index of the next address of the server */
+    double way_since;           /* start of the attempt with the present address */
+    bool is_patient;            /* a living server may take any time */
+    bool nobody;                /* at the last attempt no process had the name */
     char why[MPIR_DYNPROC_WHY];
     struct MPIR_Dynproc_request *request;       /* of MPIX_Icontact */
     struct MPIR_Dynproc_events *events;
     struct contact *next;
 };
 
-static struct contact *contacts;        /* of rank 0 that wait */
+static struct contact *contacts;        /* pending contacts of rank 0 */
 
 static void free_contact(struct contact *contact)
 {
@@ -58,7 +58,7 @@ static int copy_key(struct contact *contact, const struct MPIR_Dynproc_key *key)
     goto fn_exit;
 }
 
-/* Without `key` it has none, which is something else than one of no bytes. */
+/* Without `key` the contact has no key, which differs from a key of 0 bytes. */
 static int new_contact(const char *name, const struct MPIR_Dynproc_key *key, struct contact **made)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -97,7 +97,7 @@ static void try_later(struct contact *contact, const char *why)
         snprintf(contact->why, sizeof(contact->why), "%s", why);
 }
 
-/* The server may have another address, and another secret, than a moment ago. */
+/* The server may have changed its address and its secret. */
 static enum MPIR_Dynproc_found find_way(struct contact *contact)
 {
     char text[MPI_MAX_PORT_NAME];
@@ -112,7 +112,7 @@ static enum MPIR_Dynproc_found find_way(struct contact *contact)
     return found;
 }
 
-/* Whether nobody is at the address that is being tried. */
+/* Whether no process listens at the present address. */
 static bool is_no_way(const struct contact *contact)
 {
     struct sockaddr_storage other;
@@ -146,7 +146,7 @@ static void try_now(struct contact *contact)
     bool failed =
         connect(fd, (struct sockaddr *) &contact->endpoint.address,
                 contact->endpoint.address_bytes) != 0 && errno != EINPROGRESS;
-    /* a queue that is full (EAGAIN) is that of a server */
+    /* a full queue (EAGAIN) means that a server listens */
     contact->nobody = failed && !contact->endpoint.on_network && (errno == ENOENT ||
                                                                   errno == ECONNREFUSED);
     if (failed) {
@@ -184,7 +184,7 @@ static int too_late(const struct contact *contact)
     return mpi_errno;
 }
 
-/* Whether it has come to an end; then with an error, or a connection. */
+/* Whether the contact is complete, with an error or a connection. */
 static bool step(struct contact *contact, int *error)
 {
     enum MPIR_Dynproc_verdict verdict;
@@ -247,7 +247,7 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
 
 /* ---- MPIX_Icontact --------------------------------------------------------------------------- */
 
-/* Rank 0. */
+/* On rank 0. */
 static void decide(struct contact *contact, enum MPIR_Dynproc_state state, int error)
 {
     struct contact **cursor = &contacts;
@@ -282,7 +282,7 @@ bool MPIR_Dynproc_poll_contacts(void)
     return contacts != NULL;
 }
 
-/* The others. */
+/* On the other ranks. */
 static void apply(void *owner, const struct MPIR_Dynproc_event *event)
 {
     enum MPIR_Dynproc_state state =

@@ -28,7 +28,7 @@ static bool is_root(MPI_Comm comm, int root)
     return comm_ptr && comm_ptr->rank == root;
 }
 
-/* On other processes than the root the arrays need not be there. */
+/* Only on the root the arrays need to be valid. */
 int MPIR_Spawn_fortran(MPI_Comm oldcomm, int root, const char *arch_type, int count,
                        const char *array_of_names, const char *executable, const char *argvector,
                        int flag, MPI_Comm * newcomm, int array_of_names_len, int argvector_len)
@@ -92,7 +92,7 @@ int MPIR_Dynproc_call_fortran_key(const void *key, int key_bytes, void *extra_st
     return MPII_FROM_FLOG(welcome);
 }
 
-/* The value of extra_state counts, as in other functions of Fortran's that are called back. */
+/* The value of extra_state is passed, as in other callbacks of Fortran. */
 int MPIR_Iaccept_keyed_fortran(MPI_Comm comm, const char *name, MPIX_Key_function * validate,
                                void *extra_state, int num_requests, MPI_Request array_of_requests[])
 {

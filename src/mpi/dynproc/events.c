@@ -5,7 +5,7 @@
 #define CHILDREN 2
 #define INTS ((int) (sizeof(struct MPIR_Dynproc_event) / sizeof(int)))
 
-/* An event on its way to the children. */
+/* An event that is being sent to the children. */
 struct sent {
     struct MPIR_Dynproc_event event;
     MPIR_Request *requests[CHILDREN];
@@ -59,7 +59,7 @@ int MPIR_Dynproc_events_open(MPIR_Comm * comm, int tag, int n, MPIR_Dynproc_appl
     goto fn_exit;
 }
 
-/* A child that has ended takes the job with it, so what cannot be sent is not missed. */
+/* If a child has ended, its job ends, so messages that cannot be sent are not needed. */
 static void pass_on(struct MPIR_Dynproc_events *events, const struct MPIR_Dynproc_event *event)
 {
     struct sent *sent = MPL_calloc(1, sizeof(*sent), MPL_MEM_OTHER);

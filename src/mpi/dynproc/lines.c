@@ -6,15 +6,15 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
-#define KEY_BYTES (MPIR_DYNPROC_NUMBER + 4)     /* the number, and the rank of who connects */
-#define REFUSED_SECONDS 2.0     /* on one way; it may be welcome on another one */
-#define LOST_SECONDS 5.0        /* somebody was there, and is not any more */
-#define ABSENT_SECONDS 30.0     /* nobody has ever been there */
+#define KEY_BYTES (MPIR_DYNPROC_NUMBER + 4) /* the number, and the rank of the connecting process */
+#define REFUSED_SECONDS 2.0     /* after a refusal on one way; another way may be accepted */
+#define LOST_SECONDS 5.0        /* after the last contact with a process */
+#define ABSENT_SECONDS 30.0     /* if no process was ever reached */
 #define EVENTS 64               /* of one poll */
 
 enum line_state {
-    COMING,                     /* to who listens */
-    AWAITED,                    /* by who listens */
+    COMING,                     /* to the listening process */
+    AWAITED,                    /* by the listening process */
     OPEN
 };
 
@@ -29,7 +29,7 @@ struct MPIR_Dynproc_line {
 };
 
 static struct MPIR_Dynproc_line *awaited;
-static char where[MPIR_DYNPROC_PARENT]; /* who listens is found */
+static char where[MPIR_DYNPROC_PARENT]; /* addresses of the listener */
 static int epoll_fd = -1;
 
 /* ---- each line ------------------------------------------------------------------------------- */
@@ -110,13 +110,13 @@ static void open_line(struct MPIR_Dynproc_line *line, int fd)
     MPIR_Dynproc_free_ways(&line->ways);
     if (epoll_fd < 0)
         epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    /* a process that cannot watch it reports that, or the other side would believe that this one
-     * has ended */
+    /* a process that cannot watch the line sends a farewell, otherwise the other side would assume
+     * that this process has ended */
     if (fd >= 0 && (!is_affordable(fd) || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0))
         drop(line, true);
 }
 
-/* The connection is the line's then. */
+/* The line then owns the connection. */
 static void open_link(struct MPIR_Dynproc_line *line, struct MPIR_Dynproc_link *link)
 {
     open_line(line, MPIR_Dynproc_link_leave(link));
@@ -154,9 +154,9 @@ static void write_key(unsigned char key[KEY_BYTES], const unsigned char number[M
         key[MPIR_DYNPROC_NUMBER + i] = (unsigned char) ((unsigned) rank >> (24 - 8 * i));
 }
 
-/* ---- who listens ----------------------------------------------------------------------------- */
+/* ---- the listening process ------------------------------------------------------------------- */
 
-/* NULL: nobody does, or not any more since MPI_Finalize. */
+/* NULL: there is none, or it ended in MPI_Finalize. */
 static struct MPIR_Dynproc_service *listener(void)
 {
     struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
@@ -193,7 +193,8 @@ void MPIR_Dynproc_lines_listen(struct MPIR_Dynproc_lines *lines, struct MPIR_Dyn
     memcpy(bc->number, lines->number, sizeof(lines->number));
 }
 
-/* The number of the line is stored: the hello is not retained after the connection was taken. */
+/* Stores the number of the line, because the hello is not retained after the connection was
+ * accepted. */
 static int is_awaited(const void *key, int key_bytes, void *found)
 {
     struct MPIR_Dynproc_line * *line = found;
@@ -225,7 +226,7 @@ static void await(struct MPIR_Dynproc_lines *lines, int peer)
         write_key(line->key, lines->number, peer);
 }
 
-/* ---- who connects ---------------------------------------------------------------------------- */
+/* ---- the connecting process ------------------------------------------------------------------ */
 
 static void come(struct MPIR_Dynproc_lines *lines, int rank, const struct MPIR_Dynproc_bc *bc)
 {
@@ -246,8 +247,8 @@ static void come(struct MPIR_Dynproc_lines *lines, int rank, const struct MPIR_D
     };
 }
 
-/* A process that was there and does not listen any more has ended; a process that has never come so
- * far is not notified. */
+/* A process that has been reached and does not listen any more has ended; a process that was never
+ * reached is not notified. */
 static void arrive(struct MPIR_Dynproc_line *line)
 {
     struct MPIR_Dynproc_link *link = MPIR_Dynproc_take_way(&line->ways);

@@ -42,7 +42,7 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *sec
         return NULL;
     link->fd = fd;
     memcpy(link->secret, secret, sizeof(link->secret));
-    /* a host that has failed is noticed; on Unix sockets these do nothing */
+    /* detects a failed host; without effect on Unix sockets */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
@@ -101,7 +101,7 @@ bool MPIR_Dynproc_link_lives(struct MPIR_Dynproc_link *link)
     return n > 0 || (n < 0 && is_for_later());
 }
 
-/* Sends what has been put, as far as it goes. */
+/* Sends as many of the stored bytes as possible. */
 static bool flush(struct MPIR_Dynproc_link *link)
 {
     while (link->out_sent < link->out_bytes) {
@@ -117,7 +117,7 @@ static bool flush(struct MPIR_Dynproc_link *link)
     return true;
 }
 
-/* Space for a message of so many bytes after the unsent ones; NULL: no memory. */
+/* Space for a message of so many bytes after the unsent ones; NULL: out of memory. */
 static unsigned char *add(struct MPIR_Dynproc_link *link, size_t bytes)
 {
     unsigned char *grown = MPL_realloc(link->out, link->out_bytes + bytes, MPL_MEM_OTHER);
@@ -129,7 +129,7 @@ static unsigned char *add(struct MPIR_Dynproc_link *link, size_t bytes)
     return link->out + link->out_bytes - bytes;
 }
 
-/* Until `wanted` bytes are there, and no byte more. */
+/* Reads until `wanted` bytes have arrived, and no byte more. */
 static enum MPIR_Dynproc_link_state fill(struct MPIR_Dynproc_link *link, size_t wanted)
 {
     if (!flush(link))
@@ -219,7 +219,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
 
 /* ---- VERDICT --------------------------------------------------------------------------------- */
 
-/* Sealed together with the number of the client, which shows that it is an answer to this hello. */
+/* Sealed together with the client's number, which proves that it replies to this hello. */
 static void seal_verdict(const struct MPIR_Dynproc_link *link, const unsigned char *message,
                          unsigned char *seal)
 {
@@ -343,7 +343,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     if (state != MPIR_DYNPROC_DONE)
         return state;
     if (link->out)
-        return MPIR_DYNPROC_MORE;       /* nobody sends the rest of the own side later */
+        return MPIR_DYNPROC_MORE;       /* no later call would send the rest of this side */
     seal_side(link, !is_server, link->in, all, seal);
     if (!MPIR_Dynproc_same(seal, link->in + all, sizeof(seal)))
         return MPIR_DYNPROC_BROKEN;

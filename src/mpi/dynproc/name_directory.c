@@ -10,8 +10,8 @@
 
 #define SWEEP_MAX 1024          /* names that one server checks */
 
-/* Of a name of any characters; the name itself goes into each hello, so that two of the same sum
- * are distinguished. */
+/* Hash of a name of any characters.  Each hello contains the name, so that two names with the same
+ * hash are distinguished. */
 uint64_t MPIR_Dynproc_name_sum(const char *name)
 {
     uint64_t sum = 0xcbf29ce484222325u;
@@ -48,7 +48,7 @@ bool MPIR_Dynproc_find_in_directory(struct MPIR_Dynproc_endpoint *endpoint, char
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-/* Taken for moments only, so to wait for it is no wait. */
+/* The lock is held only for a short time, so that waiting for it is acceptable. */
 int MPIR_Dynproc_lock_directory(void)
 {
     char directory[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];
@@ -65,7 +65,7 @@ void MPIR_Dynproc_unlock_directory(int fd)
         close(fd);
 }
 
-/* ---- what was left --------------------------------------------------------------------------- */
+/* ---- remaining files ------------------------------------------------------------------------- */
 
 static bool name_ends_with(const char *text, const char *end)
 {
@@ -93,7 +93,8 @@ static bool is_leftover(const char *name, const char *path)
         (name_ends_with(name, ".job") && !is_reservation_held(path));
 }
 
-/* Processes that were killed have left their names.  The lock is held: nobody is making one. */
+/* Removes the names of killed processes.  The caller holds the lock, so that no name is being
+ * made. */
 void MPIR_Dynproc_sweep_directory(void)
 {
     char directory[MPIR_DYNPROC_PATH - 28], path[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];

@@ -23,9 +23,9 @@ static bool is_local(const struct MPIR_Dynproc_endpoint *endpoint)
     return local;
 }
 
-/* The name of a host may lead to an address that only this host knows (127.0.1.1): then clients
- * elsewhere could not come, so a server listens on all addresses unless its name has a particular
- * one. */
+/* The name of a host may resolve to an address that is valid only on this host (127.0.1.1): then
+ * clients on other hosts could not connect, so a server listens on all addresses unless its name
+ * has a particular one. */
 static void widen(struct MPIR_Dynproc_endpoint *endpoint)
 {
     unsigned char numeric[sizeof(struct in6_addr)];
@@ -117,7 +117,7 @@ void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd)
     int lock_fd = endpoint->on_network ? -1 : MPIR_Dynproc_lock_directory();
 
     close(fd);
-    /* not one that somebody has put there since */
+    /* not a socket that another process has made there since */
     if (!endpoint->on_network && step_socket_is_stale(endpoint->path))
         unlink(endpoint->path);
     MPIR_Dynproc_unlock_directory(lock_fd);

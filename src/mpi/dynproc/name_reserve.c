@@ -9,7 +9,7 @@
 #define RESERVED_MAX 1024
 
 struct reserved_name {
-    char name[MPIR_DYNPROC_NAME + 1];   /* elasticd knows it; else empty: */
+    char name[MPIR_DYNPROC_NAME + 1];   /* reserved by elasticd; else empty: */
     char path[MPIR_DYNPROC_PATH];       /* of the locked file */
     int lock_fd;
     struct reserved_name *next;
@@ -37,7 +37,7 @@ static bool reservation_path(const struct MPIR_Dynproc_endpoint *endpoint, char 
                     (unsigned long long) MPIR_Dynproc_name_sum(endpoint->name)) < (int) bytes;
 }
 
-/* Whether a process of another job, which lives, has reserved the name. */
+/* Whether a living process of another job has reserved the name. */
 bool MPIR_Dynproc_is_reserved(const struct MPIR_Dynproc_endpoint *endpoint)
 {
     char path[MPIR_DYNPROC_PATH], job[256] = "", owner[256] = "";
@@ -55,7 +55,7 @@ bool MPIR_Dynproc_is_reserved(const struct MPIR_Dynproc_endpoint *endpoint)
     return held;
 }
 
-/* 0 or an error; EWOULDBLOCK: it is somebody else's. */
+/* Returns 0 or an error; EWOULDBLOCK: another process has it. */
 static int write_reserved_file(int fd)
 {
     char job[256];
@@ -89,7 +89,7 @@ bool MPIR_Dynproc_reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoin
     return true;
 }
 
-/* The directory is locked by the caller: nobody makes or removes a reservation meanwhile. */
+/* The caller has locked the directory: no reservation is made or removed meanwhile. */
 bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, char *why)
 {
     struct reserved_name *entry =

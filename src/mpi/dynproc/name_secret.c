@@ -58,8 +58,8 @@ static bool read_secret_file(const char *path, unsigned char secret[MPIR_DYNPROC
     return is_read;
 }
 
-/* Made whole under another name, then linked: who comes second finds the first one's.  0 or an
- * error. */
+/* The file is written completely under another name, then linked: a second process finds the file
+ * of the first.  Returns 0 or an error. */
 static int make_secret(const char *path)
 {
     unsigned char bytes[SECRET_DIGITS / 2];

@@ -11,7 +11,7 @@
 #include "mpid_dynproc.h"
 #include "pmi_adapt_calls.h"
 
-#define PREFIX "server:"        /* MPI_Publish_name has names of its own */
+#define PREFIX "server:"        /* separates them from names of MPI_Publish_name */
 #define RESERVED "reserved:"
 #define WRITTEN (sizeof(PREFIX) + MPIR_DYNPROC_NAME)
 
@@ -56,7 +56,7 @@ void MPIR_Dynproc_forget_lookup(const void *owner)
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
 }
 
-/* text: only if this is its value. */
+/* Withdraws the name; with `text` only if this is its value. */
 static void withdraw(const char *name, const char *text)
 {
     char written[WRITTEN];
@@ -72,7 +72,7 @@ void MPIR_Dynproc_withdraw(const char *name)
     withdraw(name, NULL);
 }
 
-/* Instead of a reservation of this job. */
+/* Replaces a reservation of this job. */
 bool MPIR_Dynproc_publish(const char *name, const char *text)
 {
     char written[WRITTEN];

@@ -9,7 +9,7 @@
 
 #define TRIES 100
 
-/* ---- what is in a name ----------------------------------------------------------------------- */
+/* ---- parts of a name ------------------------------------------------------------------------- */
 
 static bool is_name_well_formed(const char *name)
 {
@@ -42,7 +42,7 @@ static bool has_port(struct MPIR_Dynproc_endpoint *endpoint)
                                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%")];
 }
 
-/* ---- where a name is ------------------------------------------------------------------------- */
+/* ---- the address of a name ------------------------------------------------------------------- */
 
 void MPIR_Dynproc_set_port(struct MPIR_Dynproc_endpoint *endpoint, int port)
 {
@@ -114,7 +114,7 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint)
 
 /* ---- MPIX_Get_server_name -------------------------------------------------------------------- */
 
-/* `why` is written if that does not depend on the name. */
+/* Writes `why` if the error does not depend on the name. */
 static bool try_name(const char *name, char given[], char *why)
 {
     struct MPIR_Dynproc_endpoint endpoint;

@@ -19,9 +19,9 @@
 
 #define AGAIN_SECONDS 0.05
 
-/* ---- who listens ----------------------------------------------------------------------------- */
+/* ---- the listening process ------------------------------------------------------------------- */
 
-/* Of IPv4, those that others see first, with commas between. */
+/* Writes IPv4 addresses, separated by commas; addresses that other hosts can reach come first. */
 static void write_addresses(char *text, size_t bytes)
 {
     struct ifaddrs *all = NULL;
@@ -81,7 +81,7 @@ int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service,
     goto fn_exit;
 }
 
-/* ---- who has been started -------------------------------------------------------------------- */
+/* ---- the started processes ------------------------------------------------------------------- */
 
 static bool read_secret(const char *text, unsigned char secret[MPIR_DYNPROC_SEAL])
 {
@@ -159,7 +159,7 @@ static bool is_there(int fd)
     return getpeername(fd, (struct sockaddr *) &address, &bytes) == 0;
 }
 
-/* Whether the listener has taken this process on this way. */
+/* Whether the listener has accepted this process on this way. */
 static bool is_taken(struct MPIR_Dynproc_ways *ways, struct MPIR_Dynproc_way *way)
 {
     enum MPIR_Dynproc_verdict verdict;
@@ -209,7 +209,7 @@ static bool any_lives(const struct MPIR_Dynproc_ways *ways)
     return false;
 }
 
-/* A listener that lives may be slow: it polls only while its program is in MPI calls. */
+/* A living listener may be slow: it polls only while its program is in MPI calls. */
 static int rendezvous(const char *text, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -239,7 +239,7 @@ static int rendezvous(const char *text, struct MPIR_Dynproc_attach *attach)
     goto fn_exit;
 }
 
-/* Processes that it starts itself must not take themselves for one of these. */
+/* The variable is removed, so that processes that this one starts do not use it. */
 int MPIR_Dynproc_rendezvous_parent(void)
 {
     int mpi_errno = MPI_SUCCESS;

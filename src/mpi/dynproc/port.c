@@ -9,8 +9,8 @@
 #include "dynproc_service.h"
 
 struct MPIR_Dynproc_call {
-    int n, left;                /* requests, those that are active */
-    struct MPIR_Dynproc_request **requests;     /* NULL where one has ended */
+    int n, left;                /* number of requests, of active ones */
+    struct MPIR_Dynproc_request **requests;     /* NULL: ended */
     MPIX_Key_function *welcome;
     void *extra_state;
     struct MPIR_Dynproc_key_fortran fortran;    /* extra_state, of a key function of Fortran's */
@@ -115,7 +115,7 @@ static void stand_in_line(struct MPIR_Dynproc_call *call, struct MPIR_Dynproc_se
     MPIR_Dynproc_start_polling();
 }
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- the other ranks ------------------------------------------------------------------------- */
 
 static void fail_all(struct MPIR_Dynproc_call *call, int error)
 {
@@ -189,7 +189,7 @@ static int make_call(MPIR_Comm * comm, int n, struct MPIR_Dynproc_call **made)
     goto fn_exit;
 }
 
-/* The name cannot be had: the call fails here, and the requests of the others do. */
+/* The name is not available: the call fails here, and the requests of the other processes fail. */
 static void give_up(struct MPIR_Dynproc_call *call, int error)
 {
     for (int i = 0; i < call->n; i++) {
@@ -247,7 +247,7 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
 
 /* ---- MPIX_Server_connect --------------------------------------------------------------------- */
 
-/* A client that ends before it has sent its hello, is skipped. */
+/* A client that ends before it has sent its hello is skipped. */
 static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;

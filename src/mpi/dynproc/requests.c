@@ -2,9 +2,9 @@
  * Port and contact requests as MPI_Request. DN3, DN4, DN6.
  *
  * The user's handle is a persistent request whose operation is a generalized request: MPI_Wait,
- * MPI_Test and their kind, MPI_Cancel and MPI_Request_free know such a pair, and completion leaves
- * the handle. This file keeps a reference on the handle, so that it is not reused while the request
- * is known here; a handle on which no other reference is left has been freed by the user.
+ * MPI_Test and similar calls, MPI_Cancel and MPI_Request_free support such a pair, and completion
+ * keeps the handle.  This file holds a reference to the handle, so that it is not reused while the
+ * request is in its list; if no other reference is left, the user has freed the handle.
  */
 
 #include "dynproc_lines.h"
@@ -12,9 +12,9 @@
 
 #define SWEEP_EVERY 256         /* polls */
 #define NAP_AFTER 20000         /* polls without a result */
-#define SHORT_NAP_AFTER 100     /* where the other processes are known to be there */
+#define SHORT_NAP_AFTER 100     /* if the other processes are known to be present */
 #define NAP_MS 1
-#define LOOK_EVERY 10e-6        /* seconds, at sockets */
+#define LOOK_EVERY 10e-6        /* seconds between two polls of sockets */
 
 static struct MPIR_Dynproc_request *all;
 static int hook_id = -1;
@@ -28,7 +28,7 @@ int MPIR_Dynproc_error_elsewhere(int errclass)
                                 "**dynprocroot", 0);
 }
 
-/* ---- what the generalized request calls ------------------------------------------------------ */
+/* ---- callbacks of the generalized request ---------------------------------------------------- */
 
 static int request_query(void *state, MPI_Status * status)
 {
@@ -43,7 +43,7 @@ static int request_release(void *state)
     return MPI_SUCCESS;
 }
 
-/* Rank 0 decides for all, or they would not agree on which client is whose. */
+/* Rank 0 decides for all; otherwise processes might assign clients to requests differently. */
 static int cancel(void *state, int is_complete)
 {
     struct MPIR_Dynproc_request *request = state;
@@ -180,7 +180,7 @@ static bool is_time(void)
 
 static int poll_requests(int *made_progress)
 {
-    static bool polls;          /* what is done here makes progress, which would come here again */
+    static bool polls; /* the functions below make progress, which would call this function again */
     static int count;
 
     if (polls || !is_time())

@@ -55,7 +55,7 @@ int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint,
     goto fn_exit;
 }
 
-/* It listens on any port, which it publishes. */
+/* The service listens on any port, which it publishes. */
 static int open_registered(const char *name, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -83,7 +83,7 @@ static int open_registered(const char *name, struct MPIR_Dynproc_service **opene
     goto fn_exit;
 }
 
-static bool is_opening;         /* a thread waits for the name of its service, while others go on */
+static bool is_opening;       /* a thread waits for the name of its service while others continue */
 
 static int await_turn(void)
 {
@@ -157,7 +157,7 @@ static void accept_one(struct MPIR_Dynproc_service *service, int fd)
     append(&service->silent, link);
 }
 
-/* Whether this connection has come to an end in the one or the other way. */
+/* Whether the handshake of this connection has ended, with success or failure. */
 static bool is_handshake_over(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_link *link,
                               bool *is_client)
 {
@@ -165,7 +165,7 @@ static bool is_handshake_over(struct MPIR_Dynproc_service *service, struct MPIR_
     struct MPIR_Dynproc_hello hello;
     enum MPIR_Dynproc_link_state state = MPIR_Dynproc_read_hello(link, &hello, name);
 
-    /* who comes to a port needs to know the secret, and not how the host is called here */
+    /* a client of a port must know the secret, but not this host's name of itself */
     *is_client = state == MPIR_DYNPROC_DONE && (service->endpoint.on_network ||
                                                 !strcmp(name, service->name));
     return state != MPIR_DYNPROC_MORE || MPIR_Dynproc_now() - link->since > HELLO_SECONDS;
@@ -220,7 +220,7 @@ void MPIR_Dynproc_service_poll(struct MPIR_Dynproc_service *service)
         listen_to_silent(service);
 }
 
-/* The key follows the hello that has been read. */
+/* The key follows the received hello. */
 static bool is_welcome(struct MPIR_Dynproc_link *link, MPIX_Key_function * welcome,
                        void *extra_state)
 {

@@ -92,7 +92,7 @@ static int add_command(struct spawn *spawn, const char *host, int count, char *c
     char range[32];
 
     spawn->commands[i] = spawn->executable;
-    spawn->argvs[i] = (char **) argv;   /* which is read alone */
+    spawn->argvs[i] = (char **) argv;   /* which is only read */
     spawn->counts[i] = count;
     mpi_errno = MPIR_Info_alloc(&spawn->infos[i]);
     MPIR_ERR_CHECK(mpi_errno);
@@ -117,7 +117,7 @@ static int write_commands(struct spawn *spawn, int count, const char *const name
 {
     int mpi_errno = MPI_SUCCESS;
     size_t most = (size_t) (names ? count : 1);
-    const char *some_host = NULL;       /* as good as another one where any will do */
+    const char *some_host = NULL;       /* for entries that allow any host */
 
     spawn->commands = MPL_calloc(most, sizeof(*spawn->commands), MPL_MEM_OTHER);
     spawn->argvs = MPL_calloc(most, sizeof(*spawn->argvs), MPL_MEM_OTHER);
@@ -159,7 +159,7 @@ static int prepare(struct spawn *spawn, const char *arch, int count, const char 
     goto fn_exit;
 }
 
-/* The others are notified of an error that the root has found; they receive its class. */
+/* The other processes receive the class of an error of the root. */
 int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count,
                     const char *const names[], const char *executable, char *const argv[], int flag,
                     MPIR_Comm ** newcomm)

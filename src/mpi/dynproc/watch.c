@@ -5,50 +5,50 @@
  * The network does not report that the sender of an expected message has ended.  So each process
  * has lines to one or two of the other side (dynproc_lines.h) as long as the intercommunicator
  * exists.  If one breaks without a farewell, that process has ended, and with it, as a rule, its
- * job.  A process that sees this breaks its other lines, so that all are notified, whichever
- * process has ended.  Messages that were sent before come in first, so there is a delay of one
- * second; then every request that waits for the other side ends with an error (mpid_failure.h), and
- * what begins later, too.  A farewell is sent when the intercommunicator is freed, and not by
- * MPI_Finalize: the others of the same side may not have arrived there yet.
+ * job.  A process that detects this breaks its other lines, so that all are notified, no matter
+ * which process has ended.  Messages that were sent before must arrive first, so there is a delay
+ * of one second; then every request that waits for the other side ends with an error
+ * (mpid_failure.h), and later ones, too.  A farewell is sent when the intercommunicator is freed,
+ * and not by MPI_Finalize: the others of the same side may not have arrived there yet.
  *
- * A connection consists of the intercommunicator, its copies, and what the collective operations of
- * both use among the processes of this side (local_comm).  It exists until the last of them is
- * freed.
+ * A connection consists of the intercommunicator, its copies, and their communicators for
+ * collective operations among the processes of this side (local_comm).  It exists until the last of
+ * them is freed.
  *
- * A server of many clients must not run out of descriptors for that: beyond half of those that the
- * process may have, connections are not watched.
+ * A server of many clients must not run out of descriptors because of lines: beyond half of the
+ * process' limit, connections are not watched.
  *
  * Polled in progress, some hundred times a second; no hook is active without connections.  Requests
- * are scanned through only when there may be new ones, as each holds a reference to its
- * communicator.
+ * are scanned only when there may be new ones: each holds a reference to its communicator, so that
+ * new ones change the number of references.
  */
 
 #include "dynproc_lines.h"
 #include "connect_comms.h"
 #include "mpid_failure.h"
 
-#define SLOTS_STEP 64               /* more, when all are taken */
+#define SLOTS_STEP 64               /* increment when all are in use */
 #define POLLS 4                 /* between two reads of the clock */
 #define LOOK_SECONDS 0.01
-#define CONNECTING_SECONDS 20e-6        /* in its stead, while a call makes lines */
+#define CONNECTING_SECONDS 20e-6        /* replaces it while a call makes lines */
 #define AGAIN_SECONDS 0.1       /* requests are scanned, even if none seems to be new */
-#define LOCAL_SECONDS 5.0       /* so long processes of this side may wait for each other */
-#define LINGER_SECONDS 1.0      /* what is on its way comes in */
-#define MATCHED_SECONDS 3.0     /* what is being received does not go on any more */
-#define LINES_SECONDS 5.0       /* a call waits for lines; else they come later */
+#define LOCAL_SECONDS 5.0       /* max time that processes of this side wait for each other */
+#define LINGER_SECONDS 1.0      /* for messages in transit to arrive */
+#define MATCHED_SECONDS 3.0     /* then a message that is being received is aborted */
+#define LINES_SECONDS 5.0       /* max time that a call waits for lines */
 
 struct MPIR_Dynproc_connection {
     unsigned number;            /* of its slot, from 1 on */
-    int comms;                  /* communicators that are of it */
+    int comms;                  /* number of its communicators */
     struct MPIR_Dynproc_lines *lines;
     bool has_ended;
-    double broken_at, failed_at;        /* 0: it is not */
+    double broken_at, failed_at;        /* 0: not broken, not failed */
     /* time of the last scan of the requests between processes of this side */
     double local_at;
-    int references;             /* of the communicators, when requests were scanned */
+    int references;             /* of the communicators, at the last scan of requests */
 };
 
-static struct MPIR_Dynproc_connection **connections;    /* of each connection; NULL: it is free */
+static struct MPIR_Dynproc_connection **connections;    /* by number; NULL: a free slot */
 static unsigned n_slots, n_connections;
 static int hook_id = -1;
 static bool is_connecting;
@@ -77,7 +77,7 @@ void MPIR_Dynproc_note_ended(int context_id)
     }
 }
 
-/* The others learn from it, too. */
+/* The other processes are notified through it, too. */
 static void poll_lines(struct MPIR_Dynproc_connection *connection)
 {
     MPIR_Dynproc_lines_go_on(connection->lines);
@@ -112,8 +112,8 @@ static void fail_what_waits(struct MPIR_Dynproc_connection *connection, double n
     connection->has_ended = true;
     connection->failed_at = now;
     connection->local_at = is_time ? now : connection->local_at;
-    /* those that have ended keep their references until the program has them, so that they are
-     * scanned once more */
+    /* ended requests keep their references until the program has completed them, so another scan
+     * follows */
     const struct MPID_Failure failure = {.connection = connection->number,
         .also_matched = now - connection->broken_at > MATCHED_SECONDS,.also_local = is_time
     };
@@ -138,7 +138,8 @@ static void give_back(struct MPIR_Dynproc_connection *connection)
 
 static int poll_connections(int *made_progress)
 {
-    static bool is_polling;     /* what ends makes progress, which would come here again */
+    /* ending requests makes progress, which would call this function again */
+    static bool is_polling;
     static unsigned polls;
     static double last;
     const double interval = is_connecting ? CONNECTING_SECONDS : LOOK_SECONDS;
@@ -152,7 +153,7 @@ static int poll_connections(int *made_progress)
         struct MPIR_Dynproc_connection *connection = connections[i];
         if (!connection)
             continue;
-        connection->comms++;    /* what ends may be the last that holds one of them */
+        connection->comms++;    /* an ended request may hold the last reference to one of them */
         poll_lines(connection);
         if (connection->broken_at > 0 && last - connection->broken_at > LINGER_SECONDS)
             fail_what_waits(connection, last);
@@ -192,7 +193,7 @@ void MPIR_Dynproc_set_broken(const MPIR_Comm * comm)
     connection_of(comm)->lines->is_broken = true;
 }
 
-/* NULL: no memory, or no hook. */
+/* NULL: out of memory, or no hook. */
 static struct MPIR_Dynproc_connection *new_connection(void)
 {
     struct MPIR_Dynproc_connection *connection = MPL_calloc(1, sizeof(*connection), MPL_MEM_OTHER);
@@ -241,7 +242,7 @@ int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines)
     goto fn_exit;
 }
 
-/* The business cards come by MPI, from the side that accepts, which is the low one. */
+/* The accepting side, which is the low one, sends the business cards by MPI. */
 int MPIR_Dynproc_accepted(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;

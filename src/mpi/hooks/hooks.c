@@ -1,6 +1,7 @@
 /*
  * Functions that upstream's files call (mpir_adapt.h), and that concern more than one of adapt,
- * session and dynproc: each passes the event on, in order.  Nothing of ours calls them.
+ * session and dynproc: each forwards the event to these, in order.  Our own code does not call
+ * them.
  */
 
 #include "adapt_handles.h"

@@ -1,8 +1,8 @@
 /*
- * The library after a tool, see tool_view.h: what the tool calls in MPI_Init and MPI_Finalize.
- * Each function with a communicator that tools use there is passed on to the MPI library, with
- * MPI_COMM_SELF instead of MPI_COMM_WORLD while the view is open.  A tool calls PMPI_ names, or has
- * resolved the MPI_ names with dlsym(RTLD_NEXT); both end here.
+ * The library after a tool, see tool_view.h: it receives the tool's calls in MPI_Init and
+ * MPI_Finalize.  Each function with a communicator that tools use there is forwarded to the MPI
+ * library, with MPI_COMM_SELF instead of MPI_COMM_WORLD while the view is open.  A tool calls PMPI_
+ * names, or resolves the MPI_ names with dlsym(RTLD_NEXT); both arrive here.
  */
 
 #define _GNU_SOURCE

@@ -62,8 +62,8 @@ PUBLIC int MPI_Init_thread_adapt(int *argc, char ***argv, int required, int *pro
     return function(argc, argv, required, provided, local_status);
 }
 
-/* Tools know communicators by the calls that made them, and have not seen MPI_Comm_adapt_begin:
- * what the program does with these two is hidden from them. */
+/* Tools record communicators in the calls that make them, but do not wrap MPI_Comm_adapt_begin: so
+ * calls of the program with these two are hidden from them. */
 static MPI_Comm of_window[2] = { MPI_COMM_NULL, MPI_COMM_NULL };
 
 static int is_of_window(MPI_Comm comm)
@@ -117,7 +117,7 @@ PUBLIC int MPI_Finalize(void)
     return error;
 }
 
-/* A tool's wrapper of the Fortran name may begin its work before it comes to MPI_Finalize. */
+/* A tool's wrapper of the Fortran name may begin its work before it calls MPI_Finalize. */
 PUBLIC void mpi_finalize_(MPI_Fint * ierror);
 void mpi_finalize_(MPI_Fint * ierror)
 {
