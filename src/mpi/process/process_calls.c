@@ -1,10 +1,10 @@
 /*
  * Messages about process requests to and from the step manager, as calls of process sets
- * (pmi_adapt_set.h): one query for events is under way while there are process requests, and gets
+ * (pmi_adapt_set.h): while there are process requests, one query for events is pending, and gets
  * its reply when there are events.
  *
- * State: whether that query is under way; owned by whichever thread holds the library's critical
- * section.
+ * State: whether that query is pending.  The thread that holds the library's critical section owns
+ * it.
  */
 
 #include "process.h"
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLLS 100               /* for work, without result, before a process sleeps */
-#define SLEEP_MAX_MS 16         /* messages of others may wait so long */
+#define POLLS 100               /* number of polls without result before a process sleeps */
+#define SLEEP_MAX_MS 16         /* max delay of messages of other processes */
 
 static bool listening;
 
@@ -142,7 +142,7 @@ int MPIR_Process_listen(void)
     mpi_errno =
         MPIR_Session_call_start(&call, take_events, MPL_malloc(1, MPL_MEM_OTHER), &answered);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Request_free(answered);        /* nobody waits for it */
+    MPIR_Request_free(answered);        /* no caller waits for it */
     listening = true;
 
   fn_exit:
@@ -153,7 +153,7 @@ int MPIR_Process_listen(void)
 
 /* ---- waiting for them ------------------------------------------------------------------------ */
 
-/* Whether all that is active is a process request. */
+/* Whether all active requests are process requests. */
 static bool are_all_ours(int n, MPIR_Request * const requests[])
 {
     for (int i = 0; i < n; i++)
@@ -163,7 +163,7 @@ static bool are_all_ours(int n, MPIR_Request * const requests[])
     return true;
 }
 
-/* Whether there is something to wait for. */
+/* Whether the caller has to wait. */
 static bool wait_on(int n, MPIR_Request * const requests[], bool all)
 {
     bool waits = false;
@@ -179,7 +179,7 @@ static bool wait_on(int n, MPIR_Request * const requests[], bool all)
     return waits;
 }
 
-/* Until the proxy answers, at most; other threads work meanwhile. */
+/* Sleeps at most until the proxy replies; other threads continue meanwhile. */
 static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
 {
     const struct timespec limit = {.tv_nsec = ms * 1000000L };
@@ -189,7 +189,7 @@ static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An event of any of these requests comes as an answer.  A process that received messages continues
+/* An event of any of these requests arrives as a reply.  A process that received messages continues
  * to poll. */
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
 {

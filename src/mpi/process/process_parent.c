@@ -1,5 +1,5 @@
 /*
- * MPIX_Comm_parent_create: makes the world of processes that are to start together, and the stub of
+ * MPIX_Comm_parent_create: makes the world of processes that will start together, and the stub of
  * the intercommunicator with them (SPEC DC1-DC3).
  */
 
@@ -29,7 +29,7 @@ int MPIR_Process_world_check_args(int n_args)
     goto fn_exit;
 }
 
-/* The holder: the requests are those of this world from now on. */
+/* On the holder: assigns the requests to this world. */
 static int hold_requests(struct MPIR_Process_world *world, const MPI_Request handles[])
 {
     int mpi_errno = MPI_SUCCESS;
@@ -57,8 +57,8 @@ static int hold_requests(struct MPIR_Process_world *world, const MPI_Request han
     goto fn_exit;
 }
 
-/* The same on all: an error of the greatest class that one has found, or who holds the requests,
- * and how many. */
+/* Agrees on an error of the greatest class of any process; or else on the holder of the requests,
+ * and their number. */
 static int agree_on_holder(struct MPIR_Process_world *world, int own_errno)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -133,7 +133,7 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request han
     MPIR_Dynproc_at_finalize();
     (void) MPID_Dynproc_answer_from_now_on();
 #if defined HAVE_ERROR_CHECKING && HAVE_ERROR_CHECKING == MPID_ERROR_LEVEL_RUNTIME
-    MPIR_Process.do_error_checks = 1;   /* by which those who use it come here */
+    MPIR_Process.do_error_checks = 1;   /* checks call the functions for stubs */
 #endif
     world->next = MPIR_Process_worlds;
     MPIR_Process_worlds = world;

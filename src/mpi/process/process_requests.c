@@ -2,14 +2,14 @@
  * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11): their table, their stages, and
  * their end.
  *
- * The user's handle is a persistent receive whose operation stands for the next stage that is to be
- * reported to the program.  While it waits for a slot or for its process it has one, and is active;
- * with a slot and nothing started it has none.  Reached stages are counted apart from reported
- * ones, so each is reported once, in order.  With the last one the handle becomes one of a kind
+ * The user's handle is a persistent receive whose operation represents the next stage to report to
+ * the program.  While the handle waits for a slot or for its process it has an operation, and is
+ * active; with a slot but no process it has none.  Reached and reported stages are counted
+ * separately, so each is reported once, in order.  With the last one the handle changes to a kind
  * that is not persistent, and ends as any other.
  *
- * State: all process requests, in a table by handle and by number; owned by whichever thread holds
- * the library's critical section.
+ * State: all process requests, in a table by handle and by number.  The thread that holds the
+ * library's critical section owns it.
  */
 
 #include "process.h"
@@ -17,7 +17,7 @@
 #include <sys/utsname.h>
 
 #define BUCKETS 1024
-/* A stage is returned in the tag of a status, by numbers that no message has; and back. */
+/* A stage is returned in the tag of a status, as a number that is no valid tag. */
 #define STAGE_TAG(stage) (-0x53540 - (int) (stage))
 
 int MPIR_Process_requests = 0;
@@ -67,7 +67,7 @@ void MPIR_Process_free_args(struct MPIR_Process_request *request)
     request->n_args = 0;
 }
 
-/* Removes it; the handle is the caller's. */
+/* Removes the request; the caller owns the handle. */
 static void process_request_release(struct MPIR_Process_request *request)
 {
     struct MPIR_Process_request **cursor = &by_number[request->number % BUCKETS];
@@ -100,7 +100,7 @@ static bool is_process_over(const struct MPIR_Process_request *request)
                                                                           PMI_TASK_STARTED));
 }
 
-/* The data that MPI_Wait returns of the next stage. */
+/* Sets the data that MPI_Wait returns for the next stage. */
 static void fill_status(struct MPIR_Process_request *request, MPI_Status * status)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -121,7 +121,7 @@ static void fill_status(struct MPIR_Process_request *request, MPI_Status * statu
     status->MPI_ERROR = mpi_errno;
 }
 
-/* The operation completes if its stage has come. */
+/* Completes the operation if its stage has been reached. */
 static void poll_process_request(struct MPIR_Process_request *request)
 {
     if (!request->operation || MPIR_Request_is_complete(request->operation))
@@ -132,14 +132,14 @@ static void poll_process_request(struct MPIR_Process_request *request)
     MPIR_Request_complete(request->operation);
 }
 
-/* Active, until the next stage. */
+/* Makes the request active until the next stage. */
 static int activate(struct MPIR_Process_request *request)
 {
     int mpi_errno = MPI_SUCCESS;
 
     request->operation = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
     MPIR_ERR_CHKANDJUMP(!request->operation, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_Request_add_ref(request->operation);   /* one for who completes it */
+    MPIR_Request_add_ref(request->operation);   /* one for the completing function */
     request->handle->u.persist.real_request = request->operation;
     request->handle->cc_ptr = &request->operation->cc;
     poll_process_request(request);
@@ -156,7 +156,7 @@ void MPIR_Process_request_reported(struct MPIR_Process_request *request)
 
     request->operation = NULL;
     if (over) {
-        request->handle->kind = MPIR_REQUEST_KIND__RMA; /* who calls frees it */
+        request->handle->kind = MPIR_REQUEST_KIND__RMA; /* the caller frees it */
         process_request_release(request);
         return;
     }
@@ -178,12 +178,12 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
     struct MPIR_Process_request *request = find_number(event->number);
 
     if (request && request->world && event->stage == PMI_TASK_EXITED) {
-        /* it may have initialised MPI before it ended */
+        /* the process may have initialised MPI before it ended */
         MPIR_Process_world_poll(request->world);
         request = find_number(event->number);
     }
     if (!request || (event->stage == PMI_TASK_STARTED && (request->world || request->error)))
-        /* freed meanwhile; or it has yet to initialise MPI; or its world has failed before */
+        /* freed meanwhile; or not initialised yet; or its world has failed before */
         return;
     switch (event->stage) {
         case PMI_TASK_CANCELLED:
@@ -220,7 +220,7 @@ void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stag
         poll_process_request(request);
 }
 
-/* ---- a new one ---- */
+/* ---- new requests ---- */
 
 static int make_process_request(uint32_t number)
 {
@@ -245,7 +245,7 @@ static int make_process_request(uint32_t number)
     goto fn_exit;
 }
 
-/* The end of a handle that nobody waits for. */
+/* Frees a handle that no caller waits for. */
 static void drop_handle(struct MPIR_Process_request *request)
 {
     MPIR_Request *handle = request->handle, *operation = request->operation;
@@ -280,7 +280,7 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
                          "**processallocate", "**processallocate %s",
                          "all hosts of a job have the architecture of this one (uname -m)");
     last_number += (uint32_t) n;
-    /* before the call: a slot may be there before it returns */
+    /* before the call, because a slot may be allocated before it returns */
     for (; made < n; made++) {
         mpi_errno = make_process_request(first + (uint32_t) made);
         MPIR_ERR_CHECK(mpi_errno);
@@ -321,7 +321,8 @@ int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
 
 int MPIR_Process_request_free(struct MPIR_Process_request *request)
 {
-    /* An event of it while the call below waits for its answer must not free it, too. */
+    /* If an event of the request arrives while the call below waits for its reply, it must not free
+     * it, too. */
     request->is_freed = MPIR_Process_world_awaits(request);
     if (request->is_freed)
         return MPI_SUCCESS;

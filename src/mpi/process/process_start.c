@@ -115,7 +115,7 @@ static int start_process(struct MPIR_Process_request *request)
     int mpi_errno = MPI_SUCCESS;
 
     if (request->started)
-        return MPI_SUCCESS;     /* with its world, which may have failed since */
+        return MPI_SUCCESS;     /* started with its world, which may have failed since */
     if (request->world)
         return MPIR_Process_world_start(request->world);
     mpi_errno =
@@ -124,7 +124,7 @@ static int start_process(struct MPIR_Process_request *request)
     return mpi_errno ? mpi_errno : MPIR_Process_mark_started(request);
 }
 
-/* Nothing is started if one of them cannot be. */
+/* Starts no request if one of them cannot be started. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[])
 {
     int mpi_errno = MPI_SUCCESS;
@@ -146,7 +146,7 @@ int MPIR_Process_requests_start(int n, MPIR_Request * handles[])
     goto fn_exit;
 }
 
-/* NULL: it is not started, or has ended. */
+/* NULL: the process is not started, or has ended. */
 static const struct MPIR_Process_request *running_process(MPI_Request request)
 {
     MPIR_Request *handle = MPIR_Process_handle(request);
@@ -168,8 +168,8 @@ int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
                          "array_of_requests");
     for (int i = 0; i < n; i++)
         missed = missed || !running_process(requests[i]);
-    /* the end of one may be that of others, and may come while the first one is sent: they were
-     * running */
+    /* the end of one process may end others, while the first signal is sent: they were running
+     * before */
     for (int i = 0; i < n; i++) {
         const struct MPIR_Process_request *request = running_process(requests[i]);
         mpi_errno = request ? MPIR_Process_call_signal(request->number, name) : MPI_SUCCESS;

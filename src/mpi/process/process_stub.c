@@ -2,10 +2,10 @@
  * The intercommunicator with processes that start together as one MPI_COMM_WORLD, before these run
  * (SPEC DC1-DC3).
  *
- * Until then it is a stub: an object without the device's part.  It has the mark of a revoked
- * communicator.  So the existing validity tests call this file from MPI calls that communicate, and
- * these wait here; other calls are not affected.  If the processes have ended before, the stub
- * remains and may be freed.
+ * Until then it is a stub: an object without the device's part, marked as a revoked communicator.
+ * So the existing validity tests call this file from MPI calls that communicate, and these wait
+ * here; other calls are not affected.  If the processes have ended before, the stub remains and may
+ * be freed.
  */
 
 #include "process_world.h"
@@ -21,7 +21,7 @@ static struct MPIR_Process_world *world_of(const MPIR_Comm * comm)
     return world;
 }
 
-/* An object that the device does not know, and its attributes are deleted. */
+/* Discards the stub, which is unknown to the device, and deletes its attributes. */
 void MPIR_Process_discard_stub(struct MPIR_Process_world *world)
 {
     MPIR_Comm *comm = world->stub;
@@ -60,7 +60,7 @@ int MPIR_Process_free_stub(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* The only process that can start the others would wait for ever. */
+/* An error if the only process that can start the others would wait for ever. */
 static int check_wait(const struct MPIR_Process_world *world)
 {
     int mpi_errno = MPI_SUCCESS;

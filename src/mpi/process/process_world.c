@@ -11,7 +11,7 @@
 #include "process_world.h"
 #include <fcntl.h>
 
-/* ---- what comes to an end -------------------------------------------------------------------- */
+/* ---- the end of a world ---------------------------------------------------------------------- */
 
 void MPIR_Process_world_stop_listening(struct MPIR_Process_world *world)
 {
@@ -31,7 +31,7 @@ static int send_to_other(struct MPIR_Process_world *world, const void *data, int
                       &world->sends[world->n_sends++], &errflag);
 }
 
-/* A process that has ended takes the job with it, so what cannot be sent is not missed. */
+/* If a process has ended, the job ends, so messages that cannot be sent are not needed. */
 static void notify_other_processes(struct MPIR_Process_world *world, int error_class)
 {
     const int others = world->local->local_size - 1;
@@ -64,7 +64,7 @@ static void fail_process_request(struct MPIR_Process_request *request)
     (void) MPIR_Process_call_signal(request->number, "KILL");
 }
 
-/* The others would wait in MPI_Init for ever: they are ended. */
+/* Ends the other processes, which would wait in MPI_Init for ever. */
 static void fail_world(struct MPIR_Process_world *world)
 {
     world->state = MPIR_PROCESS_WORLD_FAILED;
@@ -96,7 +96,7 @@ void MPIR_Process_world_failed(struct MPIR_Process_request *request)
         fail_world(world);
 }
 
-/* ---- the other side is there ----------------------------------------------------------------- */
+/* ---- the other side has connected ------------------------------------------------------------ */
 
 static int complete_stub(struct MPIR_Process_world *world)
 {
@@ -181,7 +181,7 @@ static bool is_other_side_there(struct MPIR_Process_world *world)
         state = MPIR_Dynproc_read_side(world->link, true, &world->other);
     if (state == MPIR_DYNPROC_DONE && world->other.size == world->n)
         return true;
-    if (state != MPIR_DYNPROC_MORE) {   /* it comes again, or has ended */
+    if (state != MPIR_DYNPROC_MORE) {   /* it connects again, or has ended */
         MPIR_Dynproc_side_free(&world->other);
         MPIR_Dynproc_link_free(world->link);
         world->link = NULL;
@@ -189,7 +189,7 @@ static bool is_other_side_there(struct MPIR_Process_world *world)
     return false;
 }
 
-/* ---- the others are notified ----------------------------------------------------------------- */
+/* ---- notification of the other processes ----------------------------------------------------- */
 
 int MPIR_Process_world_receive(struct MPIR_Process_world *world, int i, void *data, int count,
                                MPI_Datatype type)
@@ -198,7 +198,7 @@ int MPIR_Process_world_receive(struct MPIR_Process_world *world, int i, void *da
                       &world->receives[i]);
 }
 
-/* Whether it is there; then it is given back. */
+/* Whether the message has arrived; then its request is released. */
 static bool is_received(MPIR_Request ** request, bool *is_good)
 {
     if (!MPIR_Request_is_complete(*request))
@@ -225,7 +225,7 @@ static bool receive_side(struct MPIR_Process_world *world)
                                    MPI_BYTE) == MPI_SUCCESS;
 }
 
-/* The holder's messages so far. */
+/* Processes the holder's messages that have arrived. */
 static void listen_to_holder(struct MPIR_Process_world *world)
 {
     bool is_good = true;
@@ -307,7 +307,7 @@ bool MPIR_Process_worlds_start(void)
     return false;
 }
 
-/* At MPI_Finalize: everything that nobody has taken or reported. */
+/* At MPI_Finalize: releases everything that was not completed or reported. */
 void MPIR_Process_close_worlds(void)
 {
     while (MPIR_Process_worlds) {
@@ -343,8 +343,8 @@ bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n,
     return found == world->n;
 }
 
-/* One of them may end, and with it the world, while they are started: a failed world has no
- * requests any more. */
+/* A process may end during the start, and with it the world: a failed world has no requests any
+ * more. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -11,7 +11,7 @@
 
 MPL_initlock_t MPIR_Session_contact_lock = MPL_INITLOCK_INITIALIZER;
 
-/* Text as others take it in. */
+/* Text for the insertion in other processes. */
 int MPIR_Session_write_bc(char *bc, int bytes)
 {
     int mpi_errno = MPID_Session_address(bc, bytes);
@@ -24,7 +24,7 @@ int MPIR_Session_write_bc(char *bc, int bytes)
     return mpi_errno;
 }
 
-/* `channels`: the part of the business card that is about shared memory; "" if there is none. */
+/* `channels`: the business card's part for shared memory; "" if there is none. */
 static int insert_address(int lpid, const char *bc, const char **channels)
 {
     char address[PMI_SET_CARD_MAX + 1];
@@ -47,7 +47,7 @@ int MPIR_Session_take_bc(int lpid, const char *bc)
     return mpi_errno;
 }
 
-/* Under the lock.  Without a world there is no other way to oneself. */
+/* Under the lock.  Without a world this process cannot send to itself otherwise. */
 int MPIR_Session_take_own_bc(const char *own)
 {
     int mpi_errno = MPIR_Session_take_bc(MPIR_Session_lpid(), own);
@@ -81,7 +81,7 @@ int MPIR_Session_rendezvous_self(void)
 
 /* ---- processes of different start groups ----------------------------------------------------- */
 
-static char **channel_bcs;      /* by lpid: taken in with the address, and not offered yet */
+static char **channel_bcs;      /* by lpid: inserted with the address, not offered yet */
 
 static bool is_mate(int lpid)
 {
@@ -95,8 +95,8 @@ bool MPIR_Session_knows(int lpid)
     return MPID_Session_knows(lpid) || (MPIR_Process.comm_world && is_mate(lpid));
 }
 
-/* A ring in the other's memory is claimed when both make a communicator, not before: one of them
- * may never. */
+/* A ring in the other's memory is claimed only when both make a communicator, which may never
+ * happen. */
 int MPIR_Session_insert_bc(int lpid, const char *bc)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -118,7 +118,7 @@ int MPIR_Session_insert_bc(int lpid, const char *bc)
     goto fn_exit;
 }
 
-/* Whether there was one. */
+/* Returns whether there was one. */
 bool MPIR_Session_offer_channel(int lpid)
 {
     if (!channel_bcs || !channel_bcs[lpid])
@@ -135,7 +135,7 @@ void MPIR_Session_offer_channels(const int *lpids, int n)
         MPIR_Session_offer_channel(lpids[i]);
 }
 
-/* The own one is taken in as others' are, with a channel that is claimed later
+/* Inserts the own address as those of others, with a channel that is claimed later
  * (MPIR_Session_take_own_bc claims it at once). */
 int MPIR_Session_insert_own_bc(char *bc, int bytes)
 {
@@ -144,8 +144,8 @@ int MPIR_Session_insert_own_bc(char *bc, int bytes)
     return mpi_errno ? mpi_errno : MPIR_Session_insert_bc(MPIR_Session_lpid(), bc);
 }
 
-/* Of processes of the launch the others need not know, who take in its world together, if at
- * all. */
+/* Processes of the launch do not insert each other's addresses here: they insert all together when
+ * they make the world. */
 static int insert_other_bc(uint32_t uid, const char *bc)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -3,22 +3,22 @@
  * MPII_Allreduce_group, with the same messages, while MPI_Comm_create_from_group makes one in this
  * thread.  SI8.
  *
- * Each message names its creation, by its string and its group: two creations by the same processes
- * at a time never mix, even if the tags that are made of their strings agree.  Their threads take
+ * Each message identifies its creation, by string and group: two simultaneous creations of the same
+ * processes never mix, even if the tags computed from their strings are equal.  Their threads take
  * turns with the ids in the same order everywhere, and share receives (session_inbox.c).
  *
  * A wait for a process that has ended before it took part fails.  The waiting process reports that
- * with all messages of the same round, and once more, so that processes that it would not reach
- * again fail as well.  No process waits for an exited one.  Messages that such a creation leaves
- * are never taken for another one's: no group with that process can have one.
+ * with all messages of the same round, and once more, so that processes that it would not send to
+ * again fail as well.  No process waits for an exited one.  Remaining messages of such a creation
+ * never match another creation, because no later group can contain that process.
  */
 
 #include "session_agree.h"
 
 static MPL_TLS struct {
-    const char *text;           /* NULL: nothing is made in this thread */
+    const char *text;           /* NULL: this thread makes no communicator */
     uint64_t creation;
-    bool unknown_hosts;         /* a known member does not know the hosts of all */
+    bool unknown_hosts;         /* this process or another member does not know all hosts */
 } own;
 
 uint64_t MPIR_Session_number_of_creation(const MPIR_Group * group, const char *text, int kind)
@@ -97,7 +97,7 @@ int MPIR_Agree_lpid_of(const struct MPIR_Agree_round *round, int member)
     return (int) round->group->lrank_to_lpid[member].lpid;
 }
 
-/* Of a group's member. */
+/* The rank of a member of the group. */
 int MPIR_Agree_rank_in(const struct MPIR_Agree_round *round, int member, int *rank)
 {
     if (!round->comm->local_group) {    /* the bridge */
@@ -116,8 +116,8 @@ void MPIR_Agree_make_progress(int *mpi_errno)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An error of the network where a member has ended is no other failure than that.  A thread that
- * makes progress for one member may receive a message to another one. */
+/* An error of the network after a member has ended is treated as that end.  A thread that makes
+ * progress for one member may get the error of a message to another one. */
 static void forgive(struct MPIR_Agree_round *round, int *mpi_errno)
 {
     bool failed = false;
@@ -128,7 +128,7 @@ static void forgive(struct MPIR_Agree_round *round, int *mpi_errno)
     *mpi_errno = MPI_SUCCESS;
 }
 
-/* The buffer is left to a send that does not end, because its receiver has. */
+/* A send to an ended receiver may never complete; it keeps this buffer. */
 struct sent {
     MPIR_Request *request;
     struct MPIR_Agree_message *message;
@@ -184,7 +184,7 @@ static int end_send(struct MPIR_Agree_round *round, int member, struct sent *sen
     goto fn_exit;
 }
 
-/* Another thread may receive what comes for this one.  Nothing has failed before. */
+/* Another thread may receive the message for this one.  No failure has occurred before. */
 static int receive_letter(struct MPIR_Agree_round *round, int member,
                           struct MPIR_Agree_message *message)
 {
@@ -283,7 +283,7 @@ static int exchange_with(struct MPIR_Agree_round *round, int member)
 }
 
 /* Recursive doubling; of the first 2 * rest members the odd ones represent the even ones.  `again`:
- * only report those that this member speaks with. */
+ * only sends the failure to the partners of this member. */
 static int agree_in_round(struct MPIR_Agree_round *round, bool again)
 {
     int mpi_errno = MPI_SUCCESS, rank = round->group->rank, size = round->group->size;

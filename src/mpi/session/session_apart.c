@@ -39,9 +39,9 @@ static int insert_missing(struct MPIR_Session_answer *answer, const int *lpids, 
     return mpi_errno;
 }
 
-/* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and
- * they have another rendezvous.  `is_needless`: those that know each other for good need not have
- * come. */
+/* All of them take part.  `complete`: all know all addresses; else missing ones have been inserted,
+ * and another rendezvous follows.  `is_needless`: the processes are a full mesh, so that they need
+ * not take part. */
 static int rendezvous_round(const int *lpids, int n, const char *stringtag, int round,
                             const char *bc, bool knows_all, bool *complete, bool *is_needless)
 {
@@ -57,7 +57,7 @@ static int rendezvous_round(const int *lpids, int n, const char *stringtag, int 
     call.waits = true;
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     if (mpi_errno)
-        /* no line of the error's stack: the reason comes last, and would be cut off */
+        /* adds no line to the error stack: the reason is its end, and would be truncated */
         goto fn_fail;
     MPIR_Session_bc_given();
     rendezvous_count++;

@@ -1,28 +1,28 @@
 /*
- * Texts that the primary process of a set gives to all its members, agreed on as a probe.  A call
- * that delivers nothing is a store, a fence and a load on the board (pmi_adapt_set.h,
- * doc/developer/decisions/agreement.md); the step manager is queried when a set is used for the
- * first time, when a text is given, and in front of a gate.  SB1, SB2.
+ * Texts that the primary process of a set sends to all its members, with the same agreement as a
+ * probe.  A call that delivers nothing is a store, a fence and a load on the board
+ * (pmi_adapt_set.h, doc/developer/decisions/agreement.md); the step manager is queried at the first
+ * use of a set, for a call with a text, and before a closed gate.  SB1, SB2.
  *
- * Owned by whichever thread holds the library's critical section, which queries release: meanwhile
- * `busy` protects a part from other threads.
+ * The thread that holds the library's critical section owns the state.  Queries release that
+ * section; meanwhile `busy` protects a part from other threads.
  */
 
 #include "session.h"
 #include "connect_board.h"
 #include "mpir_adapt.h"
 
-/* The meaning of a name in this process.  Number k counts in entry k of the board, unless its set
- * was known by another name before. */
+/* The meaning of a name in this process.  Part k counts in entry k of the board, unless its set had
+ * another name before. */
 struct part {
     char name[PMI_SET_NAME_MAX + 1];    /* "": free */
     int entry;
-    unsigned epoch;             /* of mpi://..., which mean something else after an adaptation */
+    unsigned epoch;             /* for mpi://..., whose meaning changes with an adaptation */
     bool predefined;
     bool busy;
 };
 
-/* Of an entry. */
+/* State of an entry. */
 struct counted {
     uint64_t done;              /* the call in which the last text was delivered */
     bool given;                 /* a text of this process is not delivered yet */
@@ -46,7 +46,7 @@ static bool is_present(const struct part *part)
     return !part->predefined || part->epoch == MPIR_Adapt_epoch();
 }
 
-/* Nobody counts in that entry any more. */
+/* The entry is not used for counting any more. */
 static void release_entry(int entry)
 {
     for (struct part * part = parts; part < parts + PMI_SET_BCASTS_MAX; part++)
@@ -62,7 +62,7 @@ static bool is_used(int entry)
     return false;
 }
 
-/* Whether a text is delivered in call `number`, and which. */
+/* Queries whether a text is delivered in call `number`, and the text. */
 static int take_turn(int entry, uint64_t number, struct MPIR_Session_answer *answer)
 {
     struct MPIR_Session_call call;
@@ -72,7 +72,7 @@ static int take_turn(int entry, uint64_t number, struct MPIR_Session_answer *ans
     return MPIR_Session_call_query(&call, answer);
 }
 
-/* The entries of freed sets: their gates are shut. */
+/* Releases the entries of freed sets, whose gates are closed. */
 static int release_entries(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -95,7 +95,7 @@ static int release_entries(void)
     return mpi_errno;
 }
 
-/* A part that is free, and whose entry is, too. */
+/* Finds a free part whose entry is also free. */
 static int take_part(const char *name, struct part **result)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -120,7 +120,7 @@ static int take_part(const char *name, struct part **result)
     goto fn_exit;
 }
 
-/* Counting begins: the gate is true once this has been answered. */
+/* Counting begins: the gate is valid after the reply. */
 static int query_join(struct part *part)
 {
     int mpi_errno = MPIR_Session_call_prepare();
@@ -148,7 +148,7 @@ static int query_join(struct part *part)
     goto fn_exit;
 }
 
-/* The part of this name, which is not busy and counts for what the name means now. */
+/* Finds the part of this name; it is not busy and counts for the present meaning of the name. */
 static int join(const char *name, struct part **result)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -168,7 +168,7 @@ static int join(const char *name, struct part **result)
     if (part && is_present(part))
         goto fn_exit;
     if (part) {
-        int entry = part->entry;        /* its spellings, too, have another meaning */
+        int entry = part->entry;        /* the meaning of its other spellings has changed, too */
         release_entry(entry);
     }
     mpi_errno = take_part(name, &part);
@@ -189,7 +189,7 @@ static int join(const char *name, struct part **result)
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
-/* Counts it; its number.  `is_free`: there is nothing to query, and nothing to deliver. */
+/* Counts the call; returns its number.  `is_free`: no query is needed, and no text is delivered. */
 static uint64_t count_call(struct pmi_adapt_bcast *entry, const struct counted *own, bool * is_free)
 {
     uint64_t number = entry->count + 1;
@@ -218,7 +218,8 @@ static int take_text(struct MPIR_Session_answer *answer, char *text, int len)
     goto fn_exit;
 }
 
-/* In front of the gate.  `replaced`: the name means another set, or none; the call has not been. */
+/* Waits before the gate.  `replaced`: the name means another set, or none; the call does not
+ * count. */
 static int await_turn(int entry, uint64_t number, char *text, int len, bool * replaced)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -2,14 +2,14 @@
  * The cache of process sets, by name: a second lookup is local.  SA1, SI3,
  * SI6, SI7, costs of Part A.
  *
- * An answer holds as long as the board's `invalidations` is what it was before the query: the step
- * manager has the proxy change it before any process is notified otherwise
- * (stepmgr/psets/pset_invalidation.h).  It decides which replies may be cached at all.  Members are
- * ranks, so that a new world (MPIR_Adapt_epoch) is another reason to query again.
+ * A reply is valid as long as the board's `invalidations` has the same value as before the query:
+ * the step manager lets the proxy change it before any process is notified of the change by other
+ * means (stepmgr/psets/pset_invalidation.h).  It decides which replies may be cached at all.
+ * Members are ranks, so that a new world (MPIR_Adapt_epoch) also requires a new query.
  *
  * At most ENTRIES names; a new one replaces an old one.  Invalid entries are freed when the next
- * answer is cached, so that many changes need no more memory than one.  Owned by whichever thread
- * holds the library's critical section.
+ * reply is cached, so that many changes need no more memory than one.  The thread that holds the
+ * library's critical section owns the cache.
  */
 
 #include "session.h"
@@ -17,7 +17,7 @@
 #include "mpir_adapt.h"
 
 #define ENTRIES 1024             /* a power of 2 */
-#define TRIES 8                 /* slots in which a name can be */
+#define TRIES 8                 /* possible slots of a name */
 
 struct cached {
     uint32_t hash;
@@ -87,7 +87,7 @@ static void free_what_does_not_hold(struct MPIR_Session_stamp now)
     freed_until = now;
 }
 
-/* One of this name, or that is free; else that of another one. */
+/* The entry of this name, or a free one; else one of another name. */
 static struct cached **find_entry(const char *name, uint32_t hash)
 {
     struct cached **slot = NULL;

@@ -25,7 +25,7 @@ int MPIR_Session_check_manager(void)
     goto fn_exit;
 }
 
-/* ---- what a call consists of ----------------------------------------------------------------- */
+/* ---- parts of a call ------------------------------------------------------------------------- */
 
 static void append_to_call(struct MPIR_Session_call *call, const void *bytes, size_t n)
 {
@@ -96,7 +96,7 @@ void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name)
         MPIR_Session_call_members(call, set.ranks, set.size);
 }
 
-/* ---- the way there and back ------------------------------------------------------------------ */
+/* ---- sending and receiving ------------------------------------------------------------------- */
 
 static void write_hex(char *hex, const unsigned char *bytes, size_t n)
 {
@@ -130,7 +130,8 @@ static int send_call(const struct MPIR_Session_call *call, uint32_t id, bool ans
     return mpi_errno;
 }
 
-/* The part of an answer that begins at `used`.  Nothing more: it is not there. */
+/* Fetches the part of a reply that begins at `used`. If nothing is added, the reply does not
+ * exist. */
 static int fetch_part(uint32_t id, struct MPIR_Session_answer *answer, size_t * total)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -175,7 +176,7 @@ static int fetch(uint32_t id, struct MPIR_Session_answer *answer)
     return mpi_errno;
 }
 
-/* From the board: whether it was there. */
+/* Reads the reply from the board; returns whether it was there. */
 static bool take_from_board(uint32_t id, struct MPIR_Session_answer *answer)
 {
     struct pmi_adapt_answer *replies = MPIR_Board_answers();
@@ -194,8 +195,8 @@ static bool take_from_board(uint32_t id, struct MPIR_Session_answer *answer)
     return false;
 }
 
-/* By the library's critical section: calls not answered yet; those that may wait for others
- * apart. */
+/* Number of calls without a reply; calls that may wait for others are counted separately. Protected
+ * by the library's critical section. */
 static int under_way[2];
 
 bool MPIR_Session_call_has_capacity(const struct MPIR_Session_call *call)
@@ -250,13 +251,13 @@ int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_a
         mpi_errno = fetch(sent->id, answer);
         MPIR_ERR_CHECK(mpi_errno);
         if (answer->used == 0)
-            goto fn_exit;       /* it was another's */
+            goto fn_exit;       /* it was the reply to another call */
     }
     *complete = true;
     answer->code = (enum pmi_set_code) MPIR_Session_answer_number(answer);
     mpi_errno = answer->code == PMI_SET_OK ? MPI_SUCCESS : MPIR_Session_answer_error(answer);
     if (mpi_errno)
-        /* no line of the error's stack: the reason comes last, and would be cut off */
+        /* adds no line to the error stack: the reason is its end, and would be truncated */
         goto fn_fail;
 
   fn_exit:
@@ -289,7 +290,7 @@ int MPIR_Session_call_query(struct MPIR_Session_call *call, struct MPIR_Session_
     while (true) {
         mpi_errno = MPIR_Session_call_test(&sent, answer, &complete);
         if (mpi_errno)
-            goto fn_fail;       /* as there */
+            goto fn_fail;       /* likewise */
         if (complete)
             break;
         mpi_errno = MPIR_Board_await_answer(sent.answered, sent.seen);

@@ -1,7 +1,6 @@
 /*
- * Changes through process sets, as a process sees them: it is notified of one, and accepts or
- * declines it for all.  The step manager decides (stepmgr/psets/pset_changes.h).  SR1, SR2, SR4,
- * SR7.
+ * Changes through process sets, in a process: it is notified of a change, and accepts or declines
+ * it for all.  The step manager decides (stepmgr/psets/pset_changes.h).  SR1, SR2, SR4, SR7.
  */
 
 #include "session.h"
@@ -21,7 +20,7 @@ void MPIR_Session_note_dynamic(void)
     MPIR_Board.changes_by_sets = true;
 }
 
-/* SR1; a job that does so once does so for ever */
+/* SR1; a job that has become dynamic stays dynamic */
 int MPIR_Session_become_dynamic(MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS, flag = 0;
@@ -45,7 +44,7 @@ int MPIR_Session_become_dynamic(MPIR_Info * info)
     goto fn_exit;
 }
 
-/* That no change removes this process: cached as data of sets. */
+/* Cached result that no change removes this process; valid as cached data of sets. */
 static struct {
     bool notified;
     struct MPIR_Session_stamp stamp;
@@ -96,7 +95,7 @@ struct change {
     MPIR_Info *info;
 };
 
-/* Of which sets a question about changes has been answered: the last ones. */
+/* The last sets for which a query of changes got its reply. */
 static struct {
     bool all;                   /* no set was named */
     char names[PMI_SET_BCASTS_MAX][PMI_SET_NAME_MAX + 1];
@@ -149,12 +148,12 @@ void MPIR_Session_granted_used(void)
 static struct {
     int type, tag;
     char delta[PMI_SET_NAME_MAX + 1];
-    bool introduced;            /* the joining processes need not be met */
+    bool introduced;            /* the joining processes need no rendezvous */
 } notified;
 
-/* The accept of an addition that this process was notified of needs no reply, unless it is known
- * here that joining processes have ended (SF2).  A removal's ends may come before: they must not
- * come before that is known. */
+/* The accept of a notified addition needs no reply, unless this process knows that joining
+ * processes have ended (SF2).  The accept of a removal waits for its reply: the processes must not
+ * end before the step manager has accepted it. */
 static bool may_just_accept(int tag)
 {
     struct MPIR_Session_made *delta = NULL;
@@ -168,7 +167,7 @@ static bool may_just_accept(int tag)
     return may;
 }
 
-/* The delta of the change that is accepted now.  Without it there is a rendezvous. */
+/* Connects the delta of the change that is accepted now.  Without it a rendezvous follows. */
 static int connect_delta(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -189,9 +188,9 @@ static void read_grant(struct MPIR_Session_answer *answer)
         granted.end = granted.next;
 }
 
-/* SR2: a load from the board, if there was such a query before: the job changes through sets then
- * (SR1), and the name is a set's, or was.  A caller that only queries makes progress now and then:
- * others may wait for that. */
+/* SR2: a load from the board, if there was such a query before: then the job changes through sets
+ * (SR1), and the name is or was that of a set.  A caller that only queries makes progress at
+ * intervals, because other processes may wait for that. */
 static bool knows_of_none(const char *bound, int *mpi_errno)
 {
     const struct pmi_adapt_control *board = MPIR_Board_words();
@@ -205,7 +204,7 @@ static bool knows_of_none(const char *bound, int *mpi_errno)
     return true;
 }
 
-/* SE1: there are none where nobody makes them. */
+/* SE1: without a step manager there are no changes. */
 static int query_change(const char *bound, bool only_query, struct change *change)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -233,7 +232,7 @@ static int query_change(const char *bound, bool only_query, struct change *chang
     uint32_t tag = MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptproxy");
     if (change->type == MPIX_RC_NONE)
-        note_queried(bound);    /* or the board may not have the reply yet */
+        note_queried(bound);    /* otherwise the board may not have the reply yet */
     if (change->delta[0]) {
         change->tag = (int) tag;
         mpi_errno = MPIR_Session_read_data(&answer, &change->info);

@@ -1,19 +1,18 @@
 /*
  * Communicators from groups, in any state of the world model.  SX5, SX6: SI8.
  *
- * The id of a new communicator is agreed on by its group alone, in messages on the parent
- * communicator that carry the string and a tag made of it (session_agree.c).  All processes of the
- * launch together use MPI_COMM_WORLD's own tables, which are made for it if they are not there yet;
- * others have a rendezvous pair by pair (session_rendezvous.c), and from then on communicate over
- * the network.  Processes of different start groups do all that over a communicator of their own,
- * the bridge.
+ * Only the group agrees on the id of a new communicator, in messages on the parent communicator
+ * that contain the string and a tag computed from it (session_agree.c).  A communicator of all
+ * processes of the launch uses MPI_COMM_WORLD's tables, which are made if they do not exist yet;
+ * others have a rendezvous pair by pair (session_rendezvous.c), and then communicate over the
+ * network.  Processes of different start groups use a communicator of their own, the bridge.
  */
 
 #include "session.h"
 #include "mpir_adapt.h"
 
-/* Meetings for the two kinds of communicators: by the same processes with the same tag they are not
- * the same. */
+/* Rendezvous for the two kinds of communicators: they differ also for the same processes and the
+ * same tag. */
 #define INTRACOMM_ROUNDS 1
 #define INTERCOMM_ROUNDS 3
 
@@ -32,8 +31,8 @@ static bool is_everybody(const MPIR_Group * group)
     return group->size == MPIR_Process.size && group->size > 1;
 }
 
-/* MPI_Init takes the library's critical section within MPIR_init_lock, so it is left for a
- * moment. */
+/* MPI_Init enters the library's critical section within MPIR_init_lock, so this leaves the critical
+ * section for a moment. */
 static void lock_init(void)
 {
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -51,8 +50,8 @@ static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stri
     return mpi_errno;
 }
 
-/* Of a group whose members were not all started with the launch.  `first_round`: of its
- * rendezvous. */
+/* Makes the communicator of a group whose members were not all started with the launch.
+ * `first_round`: number of its first rendezvous. */
 static int make_apart(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -76,7 +75,7 @@ static int make_apart(MPIR_Group * group, const char *stringtag, int first_round
     goto fn_exit;
 }
 
-/* Its group is read by threads that make a communicator of a part of it. */
+/* Threads that make a communicator of a part of it read its group. */
 static int take_parent(MPIR_Comm ** parent)
 {
     int mpi_errno = MPID_Session_parent(parent);
@@ -90,7 +89,7 @@ static int take_parent(MPIR_Comm ** parent)
     return mpi_errno;
 }
 
-/* The communicator under which the members of the group, all of which call this, can talk. */
+/* The communicator on which the members of the group, all of which call this, can communicate. */
 static int parent_of(const MPIR_Group * group, MPIR_Comm ** parent)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -105,7 +104,7 @@ static int parent_of(const MPIR_Group * group, MPIR_Comm ** parent)
     while (!*parent) {
         mpi_errno = MPIR_Session_rendezvous(group, &all_met);
         MPIR_ERR_CHECK(mpi_errno);
-        /* the thread that makes the world has this lock meanwhile */
+        /* the thread that makes the world holds this lock meanwhile */
         lock_init();
         if (all_met || MPIR_Process.comm_world)
             mpi_errno = take_parent(parent);
@@ -131,7 +130,8 @@ static int check_group(const MPIR_Group * group)
     goto fn_exit;
 }
 
-/* Of a group of several; `first_round`: of its rendezvous. */
+/* Makes the communicator of a group of several processes; `first_round`: number of its first
+ * rendezvous. */
 static int make_of_group(MPIR_Group * group, const char *stringtag, int first_round,
                          MPIR_Comm ** comm)
 {
@@ -164,7 +164,7 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
     mpi_errno = check_group(group);
     MPIR_ERR_CHECK(mpi_errno);
     if (group->size == 1) {
-        /* nobody else is concerned, also not by an adaptation */
+        /* no other process is involved, also not in an adaptation */
         mpi_errno = MPIR_Session_rendezvous_self();
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_self, comm);
@@ -198,7 +198,7 @@ int MPIR_Comm_create_from_group_impl(MPIR_Group * group_ptr, const char *stringt
     int mpi_errno = MPI_SUCCESS;
 
     *p_newcom_ptr = NULL;
-    /* MPI_GROUP_EMPTY: MPI_COMM_NULL, without anybody else */
+    /* MPI_GROUP_EMPTY: MPI_COMM_NULL, without communication */
     if (group_ptr->size == 0)
         goto fn_exit;
     mpi_errno = make_intracomm(group_ptr, stringtag, p_newcom_ptr);
@@ -239,7 +239,7 @@ static int compare_processes(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The processes of both, in an order on which both sides agree. */
+/* The processes of both groups, in the same order on both sides. */
 static int join_groups(const MPIR_Group * local, const MPIR_Group * remote, MPIR_Group ** both)
 {
     int mpi_errno = MPIR_Group_create(local->size + remote->size, both);
@@ -270,8 +270,8 @@ static int rank_of_lpid(const MPIR_Group * group, uint64_t lpid)
     return rank;
 }
 
-/* All of them make a communicator, on which the leaders talk: two creations at a time by the same
- * leaders never mix. */
+/* All of them make a communicator, on which the leaders communicate: two simultaneous creations of
+ * the same leaders never mix. */
 static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * remote,
                           int remote_leader, const char *stringtag, MPIR_Comm ** intercomm)
 {

@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-/* NULL: nobody decides. */
+/* *notified NULL: no component decides. */
 int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints,
                                            MPIR_Info ** result)
 {

@@ -1,10 +1,10 @@
 /*
- * Queries that get their reply while the program goes on: progress polls whether the count of
- * replies has changed, fetches the answer and completes the request.  MPIX_Session_iget_pset_data
- * (SD2), and those of session_request.c.
+ * Queries that get their reply while the program continues: progress polls the count of replies,
+ * fetches the reply and completes the request.  For MPIX_Session_iget_pset_data (SD2), and the
+ * functions of session_request.c.
  *
- * Owned by whichever thread holds the library's critical section.  The number of queries under way
- * is bounded by session_call.c.
+ * The thread that holds the library's critical section owns the state. session_call.c bounds the
+ * number of pending queries.
  */
 
 #include "session.h"
@@ -20,7 +20,7 @@ struct later {
 static struct later *under_way;
 static int hook_id = -1;
 
-/* With the answer, or an error, which the request's completion returns. */
+/* Completes the request with the reply, or with an error, which its completion returns. */
 static void complete(struct later *later, struct MPIR_Session_answer *answer, int mpi_errno)
 {
     if (!mpi_errno)
@@ -92,7 +92,7 @@ int MPIR_Session_call_start(struct MPIR_Session_call *call,
     later->request = req;
     MPIR_Request_add_ref(req);
     mpi_errno = await(later);
-    /* there is a slot for one hook more than the library has */
+    /* there is a slot for one more hook than the library uses */
     MPIR_Assert(mpi_errno == MPI_SUCCESS);
     *request = req;
 
@@ -109,7 +109,7 @@ int MPIR_Session_call_start(struct MPIR_Session_call *call,
 /* ---- data of a set --------------------------------------------------------------------------- */
 
 struct iget {
-    MPI_Info *data;             /* of the caller */
+    MPI_Info *data;             /* owned by the caller */
 };
 
 static int take_data(struct MPIR_Session_answer *answer, void *state)

@@ -121,7 +121,7 @@ int MPIR_Agree_wait_for_letter(const struct MPIR_Agree_round *round, struct MPIR
     return mpi_errno;
 }
 
-/* A late message, for which nobody waits any more, is stored for a later receive. */
+/* A late message, for which no thread waits any more, is stored for a later receive. */
 int MPIR_Agree_close_inbox(struct MPIR_Agree_inbox *inbox)
 {
     int mpi_errno = MPI_SUCCESS;

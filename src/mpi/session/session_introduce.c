@@ -11,7 +11,7 @@
 #include "session_contact.h"
 #include <sched.h>
 
-/* By lpid: with this process, and with each other. */
+/* By lpid: contact with this process, and with each other. */
 static unsigned char *contact_state;
 
 bool MPIR_Session_needs_no_rendezvous(const MPIR_Group * group)
@@ -43,9 +43,9 @@ int MPIR_Session_note_contact(const int *lpids, int n, enum MPIR_Session_contact
 
 /* ---- introductions --------------------------------------------------------------------------- */
 
-/* Channels are claimed here and now, so that the others only poll when they make a communicator;
- * they decide then whether there is one, which this process waits for.  Processes of other hosts
- * are connected as ever. */
+/* Channels are claimed here, so that the other processes only poll when they make a communicator.
+ * They decide then whether there is a channel, and this process waits for that.  Processes of other
+ * hosts are connected as usual. */
 int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be)
 {
     int mpi_errno = MPI_SUCCESS, n = 0, lpids[PMI_SET_INTRODUCED_MAX];
@@ -144,7 +144,7 @@ static void decide_channel_to(int lpid)
         contact_state[lpid] = MPIR_SESSION_CONNECTED;
 }
 
-/* When all members have met. */
+/* Called after the rendezvous of all members. */
 void MPIR_Session_decide_channels(const MPIR_Group * group)
 {
     MPL_initlock_lock(&MPIR_Session_contact_lock);
@@ -153,8 +153,8 @@ void MPIR_Session_decide_channels(const MPIR_Group * group)
     MPL_initlock_unlock(&MPIR_Session_contact_lock);
 }
 
-/* With those who were introduced to this process, and have offered channels long ago.  Whether
- * there is one that had not been decided. */
+/* Decides for members that were introduced to this process and have already offered channels.
+ * Returns whether a channel was offered now. */
 static bool decide_where_offered(const MPIR_Group * group)
 {
     bool is_new = false;
@@ -204,9 +204,9 @@ static int await_decision(const MPIR_Group * group, int lpid)
     goto fn_exit;
 }
 
-/* Of two that were introduced the one that was there before comes, and decides, and the other one
- * waits for it.  So newer processes are notified first, so that no cycle of waits arises.
- * `has_met`: for the first time. */
+/* Of two introduced processes the older one decides, and the newer one waits for the decision.
+ * Newer processes are notified first, so that there is no cycle of waits.  `has_met`: this was the
+ * first time. */
 int MPIR_Session_decide_all(const MPIR_Group * group, bool * has_met)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -3,17 +3,17 @@
  * until the change is accepted.  SR8, SR11, SJ1, SJ2.
  *
  * In a process of an addition ("joining process") the world is its start group, as in upstream:
- * MPIR_Process.rank and size.  All other processes are known by their lpid in the device's table,
- * which is their uid; in a process of the launch that is the rank.
+ * MPIR_Process.rank and size.  All other processes are identified by their lpid in the device's
+ * table, which is their uid; in a process of the launch that is the rank.
  */
 
 #include "session.h"
 #include "connect_board.h"
 
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
-static bool detected;           /* it is known whether this process is a joining one */
-static bool asking;             /* that query is under way */
-static bool entered;            /* it is one: MPIR_Board.changes_by_sets */
+static bool detected;           /* `entered` is valid */
+static bool asking;             /* that query is pending */
+static bool entered;            /* this is a joining process: MPIR_Board.changes_by_sets */
 static char delta_name[PMI_SET_NAME_MAX + 1];
 static uint32_t delta_tag;
 static MPIR_Info *accept_keys;
@@ -57,7 +57,7 @@ const char *MPIR_Session_delta_name(void)
     return delta_name;
 }
 
-/* Whether what is of the start group is so in the device's table, too. */
+/* Whether ranks of the start group are lpids of the device's table. */
 bool MPIR_Session_ranks_are_lpids(void)
 {
     return !entered && (!MPIR_Process.comm_world ||
@@ -86,8 +86,8 @@ static int set_lpids(void)
     goto fn_exit;
 }
 
-/* Work that can be done before others are notified of this process: the less is left when it may
- * continue.  A process that was started in another way than by an addition does not join. */
+/* Work before others are notified of this process, so that it may continue sooner afterwards.  A
+ * process that was not started by an addition does not join. */
 static int prepare_to_enter(bool * joins, bool * introduced)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -121,7 +121,7 @@ static int prepare_to_enter(bool * joins, bool * introduced)
     goto fn_exit;
 }
 
-/* When its change is accepted it goes on. */
+/* Waits until its change is accepted. */
 static int enter(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -159,8 +159,8 @@ static int enter(void)
     goto fn_exit;
 }
 
-/* The world of its start group, in case MPI_Init comes later: its processes are here together
- * before anybody is notified of them, and lpids are not moved yet.  SW3. */
+/* Opens the world of the start group for a later MPI_Init: all its processes are here before any
+ * other process is notified of them, and lpids are not moved yet.  SW3. */
 static int open_start_group(void)
 {
     MPL_initlock_lock(&MPIR_init_lock);
@@ -195,8 +195,8 @@ int MPIR_Session_enter(void)
     goto fn_exit;
 }
 
-/* SI4: of a key that is there twice the value of the accept is returned, and of these keys always
- * the library's. */
+/* SI4: a key that exists twice has the value of the accept, and these keys always have the
+ * library's value. */
 int MPIR_Session_add_keys(MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS, n = 0, flag;

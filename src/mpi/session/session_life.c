@@ -6,14 +6,14 @@
  * that is, all addresses and the host's shared memory, is joined when MPI_Init or a communicator
  * over all processes needs it.
  *
- * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays,
- * endpoint, addresses and the world if it was joined, because others may still use this process'
- * address, and because a next session may come; only the launcher is notified that this process may
- * end now.  Parked processes send no messages, and wait for no process at exit.  In programs
- * without sessions MPI_Finalize ends the library as in upstream, except for the connection to our
- * proxy: with it, a first session can initialise everything again.  Other launchers support only a
- * closed connection; under them, and in adaptive programs, no session can be opened after that.
- * Adaptive programs are never parked: the adaptation handles their end.
+ * When the last session (or MPI_Finalize) has ended, the library is parked: endpoint, addresses and
+ * the world (if it was joined) stay, because others may still use this process' address, and
+ * because another session may follow; only the launcher is notified that this process may end now.
+ * Parked processes send no messages, and wait for no process at exit.  In programs without sessions
+ * MPI_Finalize ends the library as in upstream, except for the connection to our proxy: with it, a
+ * first session can initialise everything again.  Other launchers support only a closed connection;
+ * under them, and in adaptive programs, no session can be opened after that.  Adaptive programs are
+ * never parked: the adaptation handles their end.
  *
  * All state is under MPIR_init_lock.
  */
@@ -27,21 +27,21 @@
 
 /* src/pmi/simple/simple_pmi_adapt.h */
 
-#define HIDDEN (1 << 24)        /* more references than there can be */
+#define HIDDEN (1 << 24)        /* more than the max number of references */
 #define WORLD_PAUSE_US 100
 
 static bool used;               /* a session was opened in this process */
 static bool parked;
-static bool has_proxy;         /* of our launcher */
+static bool has_proxy;         /* the proxy is that of our launcher */
 static bool found_proxy;       /* the same, without a session */
 static bool world_open;         /* between MPI_Init and MPI_Finalize */
 static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
 static bool over;               /* the connection to the process manager is closed */
 
-/* Our proxy is notified in a line, without a reply; other launchers would not understand it.  The
- * variable may be inherited by accident, from a job in which another launcher has started this
- * process. */
+/* Our proxy is notified in a line without a reply, which other launchers do not support.  The
+ * variable may be inherited by accident, if another launcher has started this process within a job
+ * of ours. */
 static bool detect_proxy(void)
 {
     if (MPIR_Adapt_is_on() || !getenv(PMI_ADAPT_ENV))
@@ -88,8 +88,8 @@ bool MPIR_Session_find_proxy(void)
     return MPIR_Session_has_proxy();
 }
 
-/* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits
- * for the exit. */
+/* Other launchers support only a PMI that is finalised; it cannot be opened again, so this is
+ * deferred to the exit. */
 static void finalize_pmi(void)
 {
     if (parked)
@@ -104,7 +104,7 @@ int MPIR_Session_begin(void)
         used = true;
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         has_proxy = detect_proxy();
-        if (has_proxy)         /* so that its end is a failure, however soon it comes */
+        if (has_proxy)         /* so that even an early end is a failure */
             MPIR_Board_notify_proxy("cmd=adapt_resumed");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         if (!has_proxy)
@@ -123,7 +123,8 @@ int MPIR_Session_begin(void)
     goto fn_exit;
 }
 
-/* By its name in the generated code: it has a session, and nothing else that must be there. */
+/* Decides by the name in the generated code: the function has a session, and requires nothing
+ * else. */
 bool MPIR_Session_answers(const char *function)
 {
     return parked && (strstr(function, "Session_") || strstr(function, "_session_"));
@@ -149,8 +150,8 @@ bool MPIR_Session_resume(bool is_world_model)
     return true;
 }
 
-/* The application's calls refuse an object whose count of references is not positive; the library's
- * own operations on it count up and down as ever. */
+/* The application's calls refuse an object whose reference count is not positive; the library's own
+ * operations change the count as usual. */
 static void show_world(bool visible)
 {
     MPIR_Comm *world = MPIR_Process.comm_world;
@@ -163,7 +164,7 @@ static void show_world(bool visible)
 bool MPIR_Session_park(void)
 {
     if (!used || MPIR_Adapt_is_on()) {
-        /* the world is taken down, whether it is visible or not, and the thread with it */
+        /* the world is released, visible or not, and the thread with it */
         show_world(true);
         async_ended = true;
         return false;
@@ -203,18 +204,19 @@ int MPIR_Session_check_over(void)
     goto fn_exit;
 }
 
-/* Whether a process has ended, so that the barrier will not. */
+/* Whether a process has ended, so that the barrier cannot complete. */
 static int watch_others(struct MPIR_Session_watch *watch, bool * ended)
 {
     *ended = false;
-    /* mpiexec ends all that join if one of them ends */
+    /* mpiexec ends all joining processes if one of them ends */
     return MPIR_Board.join_epoch > 0 ? MPI_SUCCESS : MPIR_Session_watch(watch, NULL,
                                                                         MPIR_Process.size, NULL,
                                                                         ended);
 }
 
-/* The connection to the process manager has one owner at a time, for one question and its answer:
- * while others are awaited here, other threads use it, and lead on what others wait for. */
+/* One thread at a time owns the connection to the process manager, for one query and its reply.
+ * While this thread waits for other processes, other threads use it, and advance operations that
+ * others wait for. */
 static int pass_barrier(struct MPIR_Session_watch *watch)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -246,22 +248,22 @@ static int pass_barrier(struct MPIR_Session_watch *watch)
     goto fn_exit;
 }
 
-/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  A
- * process that waits here goes on sending what others still wait for. */
+/* A process that opened a session first has not passed the barrier at the beginning of MPI_Init.  A
+ * process that waits here continues to send messages that others wait for. */
 static int barrier(void)
 {
     struct MPIR_Session_watch watch = { 0 };
 
-    /* the call channel of the watch: to open it takes replies, among which the barrier's end may
-     * come */
+    /* opens the call channel of the watch: that needs replies, among which the barrier's end may
+     * arrive */
     if (MPIR_Session_has_proxy())
         MPIR_Board_answered();
     return pass_barrier(&watch);
 }
 
-/* The last messages of making the world may need this process' progress before they arrive, and it
- * may call nothing that makes any for long: MPI_Probe_adapt does not.  On one host there are
- * none. */
+/* The last messages for the world may need this process' progress to arrive, and the process may
+ * call nothing that makes progress for a long time: MPI_Probe_adapt does not.  On one host there
+ * are no such messages. */
 int MPIR_Session_leave_start(void)
 {
     return MPIR_Process.num_nodes > 1 ? pass_barrier(NULL) : MPI_SUCCESS;
@@ -269,8 +271,8 @@ int MPIR_Session_leave_start(void)
 
 static bool world_coming;       /* a thread is in MPIR_Session_join_world */
 
-/* MPIR_init_lock and the critical section, which are taken in this order, are left while others are
- * awaited. */
+/* Releases MPIR_init_lock and the critical section, which are entered in this order, while it waits
+ * for other processes. */
 static int await_everybody(void)
 {
     MPL_initlock_unlock(&MPIR_init_lock);
@@ -281,7 +283,7 @@ static int await_everybody(void)
     return mpi_errno;
 }
 
-/* Another thread brings it, or fails to. */
+/* Waits for another thread, which makes the world or fails. */
 static void await_world(void)
 {
     while (world_coming) {
@@ -303,7 +305,8 @@ int MPIR_Session_join_world(void)
     world_coming = true;
     mpi_errno = await_everybody();
     if (!mpi_errno) {
-        /* all have come, so that the world will be there: nobody needs a rendezvous any more */
+        /* all processes have entered, so that the world will exist: no process needs a rendezvous
+         * any more */
         MPIR_Session_stop_rendezvous(true);
         mpi_errno = MPIR_init_comm_world();
         if (mpi_errno)
@@ -319,7 +322,8 @@ int MPIR_Session_join_world(void)
     goto fn_exit;
 }
 
-/* MPI_Init is not in the critical section, which whoever waits for messages leaves and enters. */
+/* MPI_Init is not in the critical section, which a thread that waits for messages leaves and
+ * enters. */
 int MPIR_Session_join_world_at_init(void)
 {
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -331,9 +335,9 @@ int MPIR_Session_join_world_at_init(void)
 int MPIR_Session_world_opened(void)
 {
     world_open = true;
-    set_locks(true);            /* as requested: it may have come after a session without */
+    set_locks(true);            /* as requested: a session without locks may have come before */
     show_world(true);
-    /* a spawned process whose first session came before MPI_Init */
+    /* a spawned process that opened a session before MPI_Init */
     return used && MPIR_Process.has_parent && !MPIR_Process.comm_parent ?
         MPID_InitCompleted() : MPI_SUCCESS;
 }
@@ -345,8 +349,9 @@ void MPIR_Session_world_closed(void)
     show_world(false);
 }
 
-/* In the library there is one critical section, and none before.  MPI_Finalize, which holds the
- * other lock, may call an attribute's function, but is in the library yet. */
+/* The initialised library has one critical section; before the initialisation there is none.
+ * MPI_Finalize, which holds the other lock, may call an attribute's function while the library is
+ * still initialised. */
 bool MPIR_Session_enter_anytime(void)
 {
     if (!is_initialized()) {

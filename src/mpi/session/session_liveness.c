@@ -4,11 +4,11 @@
  *
  * mpiexec detects an end after the process has sent all its messages, but these may still be in
  * transit.  A wait for one process of a group may also be endless because another member has ended:
- * the awaited process was notified of that, and does not take part.  Or it is slow, and the other
- * one has ended after it had done its part, which is possible only when all have entered.  So each
- * process shows on its board which communicators it is making.  If another member has ended, the
- * awaited process is queried: if it has not entered, no member can have done its part; if it has,
- * it will send a message or end, however long that takes.
+ * the awaited process was notified of that, and does not take part.  Or the awaited process is
+ * slow, and the other one has ended after its part was complete, which is possible only when all
+ * have entered.  So each process publishes on its board which communicators it is making.  If
+ * another member has ended, the awaited process is queried: if it has not entered, no member can
+ * have completed its part; if it has, it will send a message or end at some time.
  */
 
 #include "session.h"
@@ -32,14 +32,14 @@ static int64_t now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The creation of this thread. */
+/* The communicator that this thread is making. */
 static MPL_TLS struct {
     uint64_t creation;
-    uint64_t *shown;            /* NULL: nowhere */
+    uint64_t *shown;            /* its entry on the board; NULL: none */
 } present;
 
-/* More threads than there are creations for are not shown, and may be given up by who waits for
- * them. */
+/* If there are more threads than entries, the others are not published, and processes that wait for
+ * them may give up. */
 void MPIR_Session_come_to(uint64_t creation)
 {
     uint64_t *creations = MPIR_Session_has_proxy()? MPIR_Board_creations() : NULL;
@@ -103,7 +103,7 @@ static int has_failed_members(const MPIR_Group * group, bool * failed)
 
     MPIR_CHKLMEM_MALLOC(lpids, int *, group->size * sizeof(int), mpi_errno, "lpids", MPL_MEM_OTHER);
     for (int i = 0; i < group->size; i++) {
-        /* one that nobody reaches any more has no lpid */
+        /* a process that cannot be reached any more has no lpid */
         *failed = group->lrank_to_lpid[i].lpid >= MPID_SESSION_LPIDS_MAX;
         if (*failed)
             goto fn_exit;
@@ -181,7 +181,7 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n
     int mpi_errno = MPI_SUCCESS;
 
     *ended = false;
-    /* a clock that is as cheap as that is read each time */
+    /* such a cheap clock is read each time */
     if (!MPIR_Session_has_proxy())
         goto fn_exit;
     int64_t now = now_ms();
@@ -207,20 +207,20 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n
 /* ---- members of communicators ---------------------------------------------------------------- */
 
 /*
- * As long as there are communicators of several that were made from groups, progress reads a clock
- * now and then.  After a while without progress mpiexec is queried how many of their members have
- * ended, and then which: of the halves, and so on.  The program goes on meanwhile.
+ * While there are communicators of several processes made from groups, progress reads a clock at
+ * intervals.  After some time without progress it queries mpiexec for the number of members that
+ * have ended, and then finds them by bisection.  The program continues meanwhile.
  */
 
 #define POLLS 64                /* between two reads of the clock */
-#define BUSY_PAUSE_MS 8000      /* where messages come and go */
-#define MEMBER_PAUSE_MS 2       /* for each member, which may all wait and query */
-/* what an ended process has sent lies before this process, which takes it in */
+#define BUSY_PAUSE_MS 8000      /* while messages are sent and received */
+#define MEMBER_PAUSE_MS 2       /* for each member, because all may wait and query */
+/* messages of an ended process have arrived, and are received by so many polls */
 #define COMES_POLLS 1024
 #define SILENT_MS 3000
 #define AGAIN_MS 100
 #define AGAIN_POLLS 256
-#define RANGES_MAX 34           /* of halves that wait, of at most 2^16 */
+#define RANGES_MAX 34           /* pending halves, for at most 2^16 members */
 
 struct range {
     int first, n;
@@ -239,13 +239,13 @@ static struct {
     unsigned polls, failed_polls;
     int64_t queried_ms, due_ms, pause_ms, failed_ms;
     int progress;               /* at the last poll */
-    /* a round of questions */
-    int *lpids, n_lpids;        /* NULL: there is none */
+    /* a round of queries */
+    int *lpids, n_lpids;        /* NULL: no round */
     struct range ranges[RANGES_MAX];
     int n_ranges;
-    struct range queried;       /* n 0: no question is under way */
+    struct range queried;       /* n 0: no query is pending */
     struct MPIR_Session_sent sent;
-    struct ended *ended;        /* of whom something may still come */
+    struct ended *ended;        /* ended processes with messages that may still arrive */
     bool any_exited;
 } members = {.hook_id = -1 };
 
@@ -268,7 +268,7 @@ static bool is_noted(int lpid)
     return false;
 }
 
-/* All members of whom it is not known that they have ended.  False: there are no such
+/* Collects all members that are not known to have ended.  False: there are no such
  * communicators. */
 static bool begin_round(void)
 {
@@ -325,7 +325,7 @@ static void query_next(void)
         members.queried.n = 0;
     }
     if (members.queried.n == 0)
-        end_round();            /* the next one begins anew */
+        end_round();            /* the next round starts again */
 }
 
 static void note_ended(int lpid, int64_t now)
@@ -372,7 +372,7 @@ static void take_answer(int64_t now)
         end_round();
 }
 
-/* The messages that it sent before its end have come by then. */
+/* By then the messages that a process sent before its end have arrived. */
 static void poll_ended(int64_t now)
 {
     for (struct ended ** cursor = &members.ended; *cursor;) {
@@ -396,7 +396,7 @@ static int64_t shortest_pause(void)
     return MPL_MAX(FIRST_PAUSE_MS, MEMBER_PAUSE_MS * members.n_lpids);
 }
 
-/* A waiting process queries soon, and then ever more seldom. */
+/* A waiting process queries soon, and then at increasing intervals. */
 static bool is_due(int64_t now)
 {
     int progress = MPID_Dynproc_progress_count();
@@ -416,8 +416,8 @@ static void rest(void)
     MPIR_Progress_hook_deactivate(members.hook_id);
 }
 
-/* Ranks in the present world are uids only as long as that has not been adapted; others end in
- * windows then. */
+/* Ranks in the world are uids only before its first adaptation; afterwards processes end in
+ * windows. */
 static void go_on(int64_t now)
 {
     if (MPIR_Adapt_epoch() != 0) {
@@ -449,7 +449,8 @@ static void go_on(int64_t now)
 
 static int poll_members(int *made_progress)
 {
-    static bool is_polling;     /* what ends makes progress, which would come here again */
+    /* ending requests makes progress, which would call this function again */
+    static bool is_polling;
 
     if (++members.polls % POLLS || is_polling)
         return MPI_SUCCESS;

@@ -1,17 +1,17 @@
 /*
  * Sets that a process makes by itself.  A process that was notified of a change may make sets until
- * it accepts or declines (PMI_SET_MADE): it knows the operands, the reply contains numbers that
- * nobody else uses, and its messages get no reply and go before the accept.  A process that
+ * it accepts or declines (PMI_SET_MADE): it knows the operands, the notification contains numbers
+ * that no other process uses, and its messages precede the accept and get no reply.  A process that
  * receives the name meanwhile, and queries it, gets its reply after the step manager has received
  * the set.  SO1, SO3, SO5, SA1.
  *
- * Only cached sets take part, so that the result is right as long as the board does not invalidate
- * it; none of them has ended, and a name of the kind mpi://... is queried.
+ * All operands are cached, so that the result is valid until the board invalidates it; none of them
+ * has ended, and names mpi://... are queried.
  */
 
 #include "session.h"
 
-/* The lpids of an operation's operands, each once. */
+/* The lpids in an operation's operands, without duplicates. */
 struct lpid_set {
     uint64_t in[MPID_SESSION_LPIDS_MAX / 64];
 };
@@ -36,7 +36,7 @@ static void keep_common(struct lpid_set *lpid_set, const struct MPIR_Session_mad
         lpid_set->in[i] &= of_set.in[i];
 }
 
-/* As MPI_Group_union of all, in order of first appearance. */
+/* The union of all, in order of first appearance, as MPI_Group_union. */
 static int unite(struct MPIR_Session_made *const of[], int n, int *ranks)
 {
     struct lpid_set seen = { {0} };
@@ -82,7 +82,7 @@ static int count_runs(const int *ranks, int n)
     return runs;
 }
 
-/* The result that MPIR_Session_lookup would return of it. */
+/* The result that MPIR_Session_lookup would return for the new set. */
 static struct MPIR_Session_made *new_made(uint32_t number, int op,
                                           struct MPIR_Session_made *const of[], int n)
 {
@@ -98,7 +98,7 @@ static struct MPIR_Session_made *new_made(uint32_t number, int op,
         return NULL;
     }
     made->references = 1;
-    made->state = PMI_SET_PROPOSED;     /* perhaps; only that it has not ended counts */
+    made->state = PMI_SET_PROPOSED;     /* not exact; it only means "not ended" */
     made->op = (enum pmi_set_op) op;
     snprintf(made->name, sizeof(made->name), "mpix://op/%d.%u", MPIR_Session_lpid(), number);
     for (int i = 0; i < MPL_MIN(n, 2); i++)
@@ -123,7 +123,7 @@ static int post_made(const struct MPIR_Session_made *made, uint32_t number,
     return MPIR_Session_call_post(&call);
 }
 
-/* How many of the operands are known, and have not ended; they are to be released. */
+/* The number of operands that are cached and have not ended; the caller releases them. */
 static int recall(const char *const input[], int n, struct MPIR_Session_made *of[])
 {
     int known = 0;

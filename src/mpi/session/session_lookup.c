@@ -117,8 +117,8 @@ static int query_lookup(const char *name, bool state_matters, struct MPIR_Sessio
     goto fn_exit;
 }
 
-/* A polling caller makes progress now and then: others may need that before what it waits for
- * can come.  A question makes progress itself. */
+/* A polling caller makes progress at intervals: other processes may need that to cause the state
+ * that it polls for.  A query makes progress itself. */
 int MPIR_Session_lookup(const char *name, bool state_matters, struct MPIR_Session_made **result)
 {
     static unsigned polls;

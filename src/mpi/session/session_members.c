@@ -1,7 +1,7 @@
 /*
- * Members of sets in calls and replies: uids there, and ranks of the present world here.  For
- * processes of the launch these are the same until the world changes; then the step manager is
- * queried once for its members.  SA1, SW2.
+ * Members of sets: uids in calls and replies, ranks of the present world in this process.  For
+ * processes of the launch these are equal until the world changes; then the step manager is queried
+ * once for its members.  SA1, SW2.
  */
 
 #include "session.h"
@@ -32,7 +32,7 @@ static int compare_members(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* -1: it is not in the world. */
+/* -1: the process is not in the world. */
 int MPIR_Session_rank_of_uid(uint32_t uid)
 {
     const struct member wanted = {.uid = uid };
@@ -62,7 +62,7 @@ static void take_world(unsigned epoch, uint32_t * uids, struct member *members, 
     world.members = members;
 }
 
-/* Others may query meanwhile, and then do so twice. */
+/* Another thread may send the same query meanwhile; this is harmless. */
 static int learn_world(unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS, n = 0;

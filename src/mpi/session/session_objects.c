@@ -1,8 +1,8 @@
 /*
- * Objects and their sessions.  SX7: a group knows the session that it was requested from, a
- * communicator that of its group, and objects that are made of these inherit it: windows and files
- * from their communicators.  Objects of the world model are of no session.  SX9: windows and files
- * over a group.
+ * Objects and their sessions.  SX7: a group stores the session that it was requested from, a
+ * communicator stores that of its group, and derived objects inherit it: windows and files from
+ * their communicators.  Objects of the world model have no session.  SX9: windows and files over a
+ * group.
  *
  * No state.  The end of the objects that a session leaves is in src/mpi/adapt/adapt_release.c.
  */
@@ -31,7 +31,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Whether a second session is met; objects without one go with all. */
+/* Whether this is a second session; objects without a session are compatible with all. */
 static bool differs(unsigned *session, unsigned other)
 {
     if (!*session)
@@ -79,7 +79,7 @@ int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * grou
     goto fn_exit;
 }
 
-/* A request is of its communicator's session; MPI_REQUEST_NULL and one of a file are of none. */
+/* A request has its communicator's session; MPI_REQUEST_NULL and requests of files have none. */
 int MPIR_Session_check_requests(int n, const MPI_Request requests[])
 {
     int mpi_errno = MPI_SUCCESS;
@@ -123,8 +123,7 @@ static int make_comm(MPIR_Group * group, const char *stringtag, MPIR_Comm ** com
     goto fn_exit;
 }
 
-/* The window has a communicator of its own by now; it gets the handler if that is one for
- * windows. */
+/* The window has its own communicator now; it gets the handler if that is for windows. */
 static int finish(int mpi_errno, MPIR_Comm * comm, MPIR_Errhandler * errhandler, MPIR_Win ** win)
 {
     if (mpi_errno)

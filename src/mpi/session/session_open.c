@@ -9,8 +9,8 @@
 
 struct open_session {
     const MPIR_Session *session;
-    unsigned number;            /* by which objects know it: never that of another session (SX7) */
-    MPIR_Info *info;            /* a copy of what was given, with the library's keys */
+    unsigned number;            /* stored by its objects; never reused (SX7) */
+    MPIR_Info *info;            /* a copy of the argument, with the library's keys */
     struct open_session *next;
 };
 
@@ -58,7 +58,7 @@ int MPIR_Session_check(const MPIR_Session * session)
     goto fn_exit;
 }
 
-/* New ones are put in front. */
+/* New sessions are inserted at the front. */
 int MPIR_Session_get_oldest_impl(MPI_Session * oldest)
 {
     *oldest = MPI_SESSION_NULL;
@@ -139,7 +139,7 @@ static int register_session(MPIR_Session * session, MPIR_Info * given)
     goto fn_exit;
 }
 
-/* How many there are then. */
+/* Returns the new number. */
 static int count_user(int more)
 {
     MPL_initlock_lock(&lock);
@@ -149,7 +149,7 @@ static int count_user(int more)
 }
 
 /* The library itself runs with the highest level, unless MPI_Init came first with a lower one: two
- * threads may have a session each, and neither knows of the other's (SX11). */
+ * threads may each have a session, without knowledge of the other's (SX11). */
 int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_ptr,
                            MPIR_Session ** p_session_ptr)
 {
@@ -234,7 +234,7 @@ int MPIR_Session_get_info_impl(MPIR_Session * session_ptr, MPIR_Info ** info_p_p
     goto fn_exit;
 }
 
-/* The session's, or the one that is given; NULL: neither is one. */
+/* The session's handler, or the argument; NULL: neither is valid. */
 static MPIR_Errhandler *handler_of(MPI_Session session, MPI_Errhandler given)
 {
     MPIR_Session *session_ptr = NULL;
@@ -249,7 +249,7 @@ static MPIR_Errhandler *handler_of(MPI_Session session, MPI_Errhandler given)
         HANDLE_GET_KIND(given) != HANDLE_KIND_INVALID)
         MPIR_Errhandler_get_ptr(given, errhandler_ptr);
     if (errhandler_ptr && !HANDLE_IS_BUILTIN(given) && MPIR_Object_get_ref(errhandler_ptr) <= 0)
-        errhandler_ptr = NULL;  /* it has been freed */
+        errhandler_ptr = NULL;  /* the handler has been freed */
     return errhandler_ptr;
 }
 
@@ -258,7 +258,7 @@ int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, co
 {
     MPIR_Errhandler *own = handler_of(session, errhandler);
 
-    /* nothing is open, and no handler is anybody's */
+    /* no session is open, and no handler is valid */
     if (!own && MPIR_Session_is_parked())
         return mpi_errno;
     if (!own || MPIR_Err_is_fatal(mpi_errno))

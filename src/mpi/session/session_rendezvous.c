@@ -2,10 +2,10 @@
  * How processes of a launch exchange their addresses without a world: pair by pair, by names that
  * they publish in the process manager.  SX5, SX6.
  *
- * Each publishes its address once.  A process that has inserted another's address exports that,
- * too, and no process sends to one that has not: libfabric may drop a receive that was posted for a
- * sender that was unknown when its message arrived.  No lock is held during a wait, so that several
- * threads can have a rendezvous with different processes.
+ * Each publishes its address once.  A process that has inserted another's address publishes that
+ * fact, too, and no process sends to another before: libfabric may drop a receive that was posted
+ * for a sender that was unknown when its message arrived.  No lock is held during a wait, so that
+ * several threads can have a rendezvous with different processes.
  */
 
 #include "session_contact.h"
@@ -18,7 +18,7 @@
 
 static bool address_exported;
 static bool stopped;            /* the world is being made: see MPIR_Session_stop_rendezvous */
-static unsigned char *met;      /* for each rank: it knows us, and we know it */
+static unsigned char *met;      /* by rank: both have inserted each other's address */
 
 static int publish_name(const char *name, const char *value)
 {
@@ -51,8 +51,8 @@ static bool is_stopped(void)
     return is;
 }
 
-/* Until the process with this rank, of this group, has exported it, or rendezvous are stopped;
- * meanwhile others may need this one's progress. */
+/* Waits until the process with this rank in this group has published the name, or rendezvous are
+ * stopped; makes progress, which other processes may need. */
 static int await_name(const MPIR_Group * group, int rank, const char *name,
                       char value[MPI_MAX_PORT_NAME])
 {
@@ -174,7 +174,7 @@ int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    /* everybody knows everybody in a world */
+    /* in a world all processes know each other */
     *all_met = true;
     if (MPIR_Process.comm_world)
         goto fn_exit;
@@ -204,10 +204,10 @@ int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met)
 
 /* ---- rendezvous and a world that is made meanwhile ------------------------------------------- */
 
-/* Processes that had a rendezvous, as both see it, continue over the network, and the others share
- * memory in the world: both of a pair have to decide the same.  So when all have come to make the
- * world, they stop to take in addresses.  Then, when all have stopped, a pair is connected if each
- * has exported that it knows the other one. */
+/* Two processes with a complete rendezvous continue over the network, the others share memory in
+ * the world: both of a pair must decide in the same way.  So when all have entered the construction
+ * of the world, they stop inserting addresses.  When all have stopped, a pair is connected if each
+ * has published that it knows the other. */
 void MPIR_Session_stop_rendezvous(bool is_stop)
 {
     MPL_initlock_lock(&MPIR_Session_contact_lock);
@@ -225,7 +225,7 @@ static int finish_rendezvous_with(int rank)
         have_met(rank);
         return MPI_SUCCESS;
     }
-    MPID_Channels_decide(rank); /* it has claimed none: ours is given back */
+    MPID_Channels_decide(rank); /* the other has claimed none: ours is released */
     return MPID_Session_insert(rank, NULL);
 }
 

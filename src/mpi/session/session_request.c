@@ -1,6 +1,6 @@
 /*
  * Operations on process sets that add or remove processes on request of the program: the step
- * manager replies when they have been done, or that they are not granted.  Also the query for the
+ * manager replies when they are complete, or that they are not granted.  Also the query for the
  * open operation.  SC5, SC6, SE1.
  */
 
@@ -8,7 +8,7 @@
 
 #define REASON_KEY "mpix_reason"
 
-/* Of REPLACE: removed, added, new. */
+/* For REPLACE: removed, added, new. */
 #define NAMES_MAX 3
 
 static bool is_resource_op(int op)
@@ -22,9 +22,9 @@ static int names_of(int op)
         op == MPIX_PSETOP_SUB ? 1 : 2;
 }
 
-/* ---- the question ---------------------------------------------------------------------------- */
+/* ---- the query ------------------------------------------------------------------------------- */
 
-/* How many; a key that must be there is. */
+/* Reads the number of a key; with `must` the key is required. */
 static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * number)
 {
     int mpi_errno = MPI_SUCCESS, flag = 0;
@@ -51,7 +51,7 @@ static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * n
     goto fn_exit;
 }
 
-/* The first set is bound.  Of REPLACE one number is enough. */
+/* The first set is bound.  For REPLACE one number is enough. */
 static int write_request(struct MPIR_Session_call *call, int op, const char *const input[],
                          int ninput, MPIR_Info * info)
 {
@@ -97,12 +97,12 @@ static int write_query(struct MPIR_Session_call *call, const char *coll_pset, co
     goto fn_exit;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- the reply ------------------------------------------------------------------------------- */
 
 struct done {
     int op, n;
     char names[NAMES_MAX][MPI_MAX_PSET_NAME_LEN];
-    char why_not[MPI_MAX_INFO_VAL];     /* why there is no operation */
+    char why_not[MPI_MAX_INFO_VAL];     /* reason why there is no operation */
 };
 
 static int read_done(struct MPIR_Session_answer *answer, struct done *done)
@@ -161,7 +161,7 @@ static void give(const struct done *done, char output[][MPI_MAX_PSET_NAME_LEN], 
     *noutput = done->n;
 }
 
-/* In the caller's info: why nothing was granted.  One of an earlier call goes. */
+/* Stores the reason of a refusal in the caller's info; removes that of an earlier call. */
 static int give_reason(const struct done *done, MPIR_Info * info)
 {
     char value[MPI_MAX_INFO_VAL + 1];
@@ -254,12 +254,12 @@ int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
     goto fn_exit;
 }
 
-/* ---- while the program goes on --------------------------------------------------------------- */
+/* ---- nonblocking operations ------------------------------------------------------------------ */
 
-/* Where the answer goes. */
+/* Output arguments of the call. */
 struct output_args {
     int *op, *noutput;
-    /* names of their own memory, and the array, which the caller frees */
+    /* allocated names, and their array; the caller frees them */
     char ***output;
 };
 
@@ -288,7 +288,7 @@ static int put(const struct output_args *output_args, int op, int n,
     goto fn_exit;
 }
 
-/* The operation that was done shows which one was requested. */
+/* The completed operation determines the requested one. */
 static int take_done(struct MPIR_Session_answer *answer, void *state)
 {
     struct done done = { 0 };
@@ -320,7 +320,7 @@ static int complete_at_once(MPIR_Request ** request)
     return *request ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* Operations that only make sets need one query. */
+/* Operations that only make sets need only one query. */
 static int make_sets(MPIR_Session * session, int *op, const char *const input[], int ninput,
                      MPIR_Info * info, char ***output, int *noutput)
 {

@@ -2,9 +2,9 @@
  * Process sets: their names, and their members.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
  *
  * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over
- * an adaptation.  All others, those of mpiexec's --pset too, are the step manager's, which is
- * queried once for each, and again when a name may have got another meaning, or none
- * (session_cache.c).  The list of names that a caller is shown only grows.
+ * an adaptation.  The step manager owns all others, also those of mpiexec's --pset; it is queried
+ * once for each, and again when a name may have another meaning, or none (session_cache.c).  The
+ * list of names that a caller receives only grows.
  */
 
 #include "session.h"
@@ -12,7 +12,7 @@
 
 #define N_PREDEFINED 3
 
-/* The names after the predefined ones, in the order in which they became known here. */
+/* The names after the predefined ones, in the order in which this process received them. */
 static struct {
     char **names;
     int n, capacity;
@@ -46,7 +46,7 @@ static void take_known(void *state, const char *name, int size)
     MPL_initlock_unlock(&lock);
 }
 
-/* Whether there is somebody who knows sets. */
+/* Whether there is a step manager. */
 static bool is_managed(void)
 {
     return MPIR_Session_check_manager() == MPI_SUCCESS;
@@ -94,7 +94,7 @@ static struct cached {
     int primary;
 } cached[N_PREDEFINED];
 
-/* uids are lpids where there are no windows */
+/* uids are lpids in jobs without windows */
 static int query_state(struct MPIR_Session_set *set, struct cached *it)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -124,8 +124,8 @@ static int query_state(struct MPIR_Session_set *set, struct cached *it)
 }
 
 /* Programs that have sent no query of sets yet send none for the MPI 4.0 data of mpi://...: a
- * process that makes a communicator finds out who is there.  All of a world with windows run, and
- * all of a caller itself. */
+ * process detects ended members when it makes a communicator.  All processes of a world with
+ * windows run, as does the caller itself. */
 static int know_state(struct MPIR_Session_set *set, bool query)
 {
     struct cached *it = &cached[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
@@ -185,7 +185,7 @@ void MPIR_Session_release_set(struct MPIR_Session_set *set)
     MPIR_Session_made_release(set->made);
 }
 
-/* The name of the n-th set that holds the caller, NULL: there are not so many. */
+/* The name of the n-th set that contains the caller, NULL: there are fewer. */
 static const char *nth_name(int n)
 {
     struct MPIR_Session_set set;
@@ -225,7 +225,7 @@ int MPIR_Session_get_nth_pset_impl(MPIR_Session * session_ptr, MPIR_Info * info_
     int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
-    if (!name) {                /* their number was not requested yet */
+    if (!name) {                /* their number has not been queried yet */
         mpi_errno = query_new_names();
         MPIR_ERR_CHECK(mpi_errno);
         name = nth_name(n);
@@ -283,7 +283,7 @@ static int describe_made(const struct MPIR_Session_made *made, MPIR_Info * info)
 {
     static const struct {
         enum pmi_set_op op;
-        const char *libmpidynres_name;  /* by libmpidynres; NULL: it has no such operation */
+        const char *libmpidynres_name;  /* name in libmpidynres; NULL: it has no such operation */
     } ops[] = {
         {PMI_SET_OP_UNION, "union"},
         {PMI_SET_OP_INTERSECTION, "intersect"},

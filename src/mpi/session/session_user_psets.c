@@ -1,13 +1,13 @@
 /*
- * Process sets that programs make: operations on sets, their names, and the data that belongs to
- * them.  All is the step manager's (session_call.c), which orders them; here are the process' calls
- * and replies. SN6, SN7, SO1-SO8, SD1-SD3, SI2, SI5, SI6, SE1.
+ * Process sets that programs make: operations on sets, their names, and their data.  The step
+ * manager owns and orders them (session_call.c); this file has the process' calls and replies.
+ * SN6, SN7, SO1-SO8, SD1-SD3, SI2, SI5, SI6, SE1.
  */
 
 #include "session.h"
 #include "mpir_adapt.h"
 
-/* ---- names and numbers that a caller gives --------------------------------------------------- */
+/* ---- names and numbers of the caller --------------------------------------------------------- */
 
 static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
 {
@@ -17,7 +17,7 @@ static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_
     return info ? MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag) : MPI_SUCCESS;
 }
 
-/* SN6: too long a text is no name, and an empty text requests none. */
+/* SN6: a text that is too long is no name, and an empty text requests none. */
 static int get_proposed_name(MPIR_Info * info, char value[MPI_MAX_INFO_VAL + 1])
 {
     int mpi_errno = MPI_SUCCESS;
@@ -36,7 +36,7 @@ static int get_proposed_name(MPIR_Info * info, char value[MPI_MAX_INFO_VAL + 1])
     goto fn_exit;
 }
 
-/* "3,0,2" of mpi_part_sizes; how many. */
+/* Reads "3,0,2" of mpi_part_sizes; *n: the number of sizes. */
 static int get_parts(MPIR_Info * info, uint32_t sizes[PMI_SET_OPERANDS_MAX], int *n)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -61,7 +61,7 @@ static int get_parts(MPIR_Info * info, uint32_t sizes[PMI_SET_OPERANDS_MAX], int
     goto fn_exit;
 }
 
-/* mpi://WORLD is the present one, and of a joining process its delta. */
+/* mpi://WORLD is the present world, and in a joining process its delta. */
 int MPIR_Session_find_name(const char *name, struct MPIR_Session_name *found)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -253,7 +253,7 @@ int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)
     return notify_of_set(session, name, NULL, "sets mpi://... cannot be freed");
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 struct listing {
     MPIR_Info *info;
@@ -342,7 +342,7 @@ int MPIR_Session_pset_included_impl(MPIR_Session * session, const char *name, in
     goto fn_exit;
 }
 
-/* SI6: a name that nobody knows is no error. */
+/* SI6: an unknown name is no error. */
 int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int *running,
                                   MPI_Info * info)
 {

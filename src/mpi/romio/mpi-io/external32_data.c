@@ -46,7 +46,7 @@ ADIO_Status *MPIO_External32_begin_read(struct MPIO_External32 *external32, ADIO
     *buf = external32->bytes;
     if (status == MPI_STATUS_IGNORE)
         status = &external32->status;
-    /* some drivers leave it so */
+    /* some drivers do not set it */
     MPIR_Status_set_bytes(status, MPI_BYTE, *count * *datatype_size);
     return status;
 }

@@ -7,7 +7,7 @@
 #include "adio_extern.h"
 #include <sys/stat.h>
 
-/* How many bytes of the view lie before a position of the file. */
+/* The number of bytes of the view before a position of the file. */
 static ADIO_Offset view_bytes_before(ADIO_File fd, ADIO_Offset end)
 {
     ADIOI_Flatlist_node *flat;
@@ -46,7 +46,7 @@ static ADIO_Offset file_size(ADIO_File fd)
         ADIO_Fcntl(fd, ADIO_FCNTL_GET_FSIZE, &fcntl, &error_code);
         return error_code == MPI_SUCCESS ? fcntl.fsize : -1;
     }
-    /* aggregators alone have opened it */
+    /* only aggregators have opened the file */
     return stat(fd->filename, &found) == 0 ? (ADIO_Offset) found.st_size : -1;
 }
 
@@ -62,7 +62,7 @@ MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset posit
     return MPL_MAX(MPL_MIN(view_bytes_before(fd, size) - start, bytes), 0);
 }
 
-/* The position in the file of the byte of the view before which `bytes` bytes of it lie. */
+/* The position in the file of byte number `bytes` of the view. */
 static ADIO_Offset position_of_view_byte(ADIO_File fd, ADIO_Offset bytes)
 {
     ADIOI_Flatlist_node *flat;

@@ -13,7 +13,7 @@ static MPI_Datatype first_of_pair(MPI_Datatype datatype)
             : MPI_DATATYPE_NULL;
 }
 
-/* As if it were of MPI_Type_create_struct: it has gaps, and needs to be taken apart. */
+/* Returns parts as of MPI_Type_create_struct: the type has gaps, and must be decoded. */
 static void get_parts_of_pair(MPI_Datatype datatype, ADIOI_Type_parts * parts)
 {
     MPI_Aint first, extent;
@@ -44,7 +44,7 @@ int ADIOI_Type_combiner(MPI_Datatype datatype)
     return combiner;
 }
 
-/* How many integers MPI_Type_get_contents has before the counts. */
+/* The number of integers of MPI_Type_get_contents before the counts. */
 static MPI_Count integers_before_counts(int combiner)
 {
     switch (combiner) {
@@ -57,8 +57,8 @@ static MPI_Count integers_before_counts(int combiner)
     }
 }
 
-/* How many counts of a large-count function are integers to MPI_Type_get_contents; the rest are
- * addresses. */
+/* The number of counts of a large-count function that MPI_Type_get_contents returns as integers;
+ * the others are addresses. */
 static MPI_Count counts_that_are_integers(int combiner, const MPI_Count * counts,
                                           MPI_Count n_counts)
 {

@@ -10,8 +10,8 @@
  * ROMIO's own descriptors for shared file pointers are not in the table: they are opened over
  * MPI_COMM_SELF, and are closed with the file that they belong to.
  *
- * Called inside ROMIO's critical section, or by a commit, which no other thread may accompany with
- * operations on ending files.
+ * Called inside ROMIO's critical section, or by a commit, during which no other thread may operate
+ * on ending files.
  */
 
 #include "mpioimpl.h"
@@ -79,7 +79,7 @@ int MPIR_ROMIO_Adapt_pending(char *why, int size)
     return 0;
 }
 
-/* Exchanges the communicator for one of this process alone.  The rank decides which process deletes
+/* Replaces the communicator by one of this process alone.  The rank decides which process deletes
  * the file on close; this must remain one process. */
 static int localise(ADIO_File fd)
 {
@@ -141,7 +141,7 @@ static void close_one(ADIO_File fd, unsigned epoch)
             MPIO_File_free(&fd->shared_fp_fd);
         }
     }
-    /* gives the reference to the error handler back */
+    /* releases the reference to the error handler */
     PMPI_File_set_errhandler(fd, MPI_ERRORS_RETURN);
     ADIO_Close(fd, &error_code);
     make_stale(fd, epoch, error_code != MPI_SUCCESS || shared_error != MPI_SUCCESS);
