@@ -17,10 +17,11 @@
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 
-static MPIDI_Adapt_segment_t segment;   /* to move to; base is NULL where nobody joins */
+/* to move to; base is NULL on a host without joining processes */
+static MPIDI_Adapt_segment_t segment;
 
-/* The tables of the union replace the previous ones.  Nothing here can fail: a process that has
- * come so far cannot go back. */
+/* The tables of the union replace the previous ones.  Nothing here can fail, because a process
+ * cannot undo this step. */
 static void use_union(const struct pmi_adapt_plan *plan, int index,
                       const MPIDI_Adapt_nodes_t * nodes, int *slots,
                       MPIDI_Adapt_renumbering_t * shifted)
@@ -73,12 +74,13 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
     goto fn_exit;
 }
 
-/* On a host that processes join all of its processes move to the segment that one of these made. */
+/* On a host with joining processes, all its processes move to the segment that one of the joining
+ * ones made. */
 static int move_to_segment(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    /* if no probe has done so since the last commit; not all of it: what a joining process has
+    /* if no probe has done so since the last commit; partly: memory that a joining process has
      * moved from is still in use */
     mpi_errno = MPIDI_Adapt_release_previous_world();
     MPIR_ERR_CHECK(mpi_errno);

@@ -1,7 +1,7 @@
 /*
  * The device's part of commit: all agree, and MPI_COMM_WORLD (ch4_adapt_world.c) and the tables
  * become the new world's (doc/developer/decisions/world.md).  Everything but the agreement is local
- * work.  State: whether processes still yield that need not yield any more.  SPEC C1-C5, C8, C9.
+ * work.  State: whether processes still yield for a while after the window.  SPEC C1-C5, C8, C9.
  */
 
 #include "mpidimpl.h"
@@ -22,8 +22,8 @@ static int agree_over_hosts(int value, int *greatest)
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     const unsigned oversubscribed = MPIDU_oversubscribed;
 
-    /* The proxies have just been at work, too: it happens that two processes are on one processor
-     * now, and one would spin until the scheduler's next tick. */
+    /* The proxies have just been active: two processes may be on one processor now, and one would
+     * spin until the scheduler's next tick. */
     if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
         MPIDU_oversubscribed = 1;
     int mpi_errno =
@@ -55,9 +55,9 @@ int MPID_Adapt_agree(int value, int *greatest)
 
 /* ---- processes that have shared processors --------------------------------------------------- */
 
-/* Where the new world does not oversubscribe the node any more two of its processes may be on one
- * processor yet, one of them still in commit: the other one, waiting for it, would keep the
- * processor for a time slice.  So waiting gives way for a while. */
+/* If the new world does not oversubscribe the node any more, two of its processes may still be on
+ * one processor, one of them in commit: the other one, which waits for it, would keep the processor
+ * for a time slice.  So waiting processes yield for a while. */
 #define POLLS_YIELDING 1000   /* about a millisecond of waiting */
 
 static int hook_id = -1, polls_left;

@@ -9,7 +9,7 @@
 #include "ch4_adapt_world.h"
 #include "mpir_adapt.h"
 
-/* Until begin returns them. */
+/* The communicators, until begin returns them. */
 static struct {
     MPIR_Comm *new_world, *intercomm;
     bool has_comms;
@@ -28,7 +28,7 @@ int MPIDI_Adapt_comm_map(MPIR_Comm * comm)
 
     MPIDI_COMM(comm, map) = making.map;
     MPIDI_COMM(comm, local_map) = making.local_map;
-    /* upstream leaves it alone on the context ids used here */
+    /* upstream does not set it for the context ids used here */
     MPIDIG_COMM(comm, window_instance) = 0;
     MPIDIU_avt_add_ref(0);
     if (making.local_map.mode != MPIDI_RANK_MAP_NONE)
@@ -91,7 +91,7 @@ static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsig
     comm->local_size = kind == MPIR_COMM_KIND__INTERCOMM ? local_map.size : map.size;
     comm->local_comm = NULL;
     comm->is_low_group = MPIDI_Adapt_window.index < MPIDI_Adapt_window.pre;
-    /* no collective agreement on a sequence number while others may still compute */
+    /* no collective agreement on a sequence number, because others may still compute */
     comm->tainted = 1;
     comm->errhandler = world->errhandler;
     if (comm->errhandler)
@@ -163,7 +163,7 @@ static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** interc
                      intercomm);
 }
 
-/* A table, for whoever leaves later leaves a hole in it. */
+/* A table map, because processes that leave later leave holes in the range. */
 static int range_table(int first, int size, MPIDI_rank_map_t * map)
 {
     int mpi_errno = MPIDI_Adapt_table_map(size, map);
@@ -173,7 +173,8 @@ static int range_table(int first, int size, MPIDI_rank_map_t * map)
     return mpi_errno;
 }
 
-/* Now, while all members have an index: later, those who have left could not be distinguished. */
+/* Made now, while all members have an index: later, processes that have left could not be
+ * distinguished. */
 static int keep_groups(MPIR_Comm * parent)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -217,7 +218,7 @@ int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
 int MPIDI_Adapt_make_union(const struct pmi_adapt_plan *plan)
 {
     if (MPIDI_Adapt_window.union_comm)
-        return MPI_SUCCESS;     /* on a joining process, beforehand */
+        return MPI_SUCCESS;     /* made earlier, on a joining process */
     return make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__UNION, plan->epoch,
                      MPIDI_Adapt_window.index, MPIDI_Adapt_range_map(0, MPIDI_Adapt_window.size),
                      MPIDI_Adapt_no_map, "MPI_ADAPT_UNION",
@@ -258,8 +259,8 @@ void MPIDI_Adapt_take_comms(MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
     made.has_comms = false;
 }
 
-/* A probe that could not preconnect comes again.  The tables in use are exchanged for the union's
- * meanwhile: nobody else reads them. */
+/* Called again after a probe that could not preconnect.  The tables in use are replaced by the
+ * union's meanwhile: no other thread reads them. */
 int MPIDI_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index,
                                MPIDI_av_table_t * union_table)
 {

@@ -1,7 +1,7 @@
 /*
- * Data of the device for the end of handles with an adaptation (src/mpi/adapt/adapt_handles.h):
- * whether windows are busy, how they end without synchronisation, where requests go.  No state.
- * SPEC C4, C6.
+ * Functions of the device for the end of handles with an adaptation
+ * (src/mpi/adapt/adapt_handles.h): whether windows are busy, their end without synchronisation,
+ * peers of requests.  No state.  SPEC C4, C6.
  */
 
 #include "mpidimpl.h"
@@ -10,7 +10,7 @@
 
 static bool is_open(int epoch_type)
 {
-    /* after a fence, a window waits for another one or for nothing */
+    /* after a fence another one may follow, but need not */
     return epoch_type != MPIDIG_EPOTYPE_NONE && epoch_type != MPIDIG_EPOTYPE_REFENCE;
 }
 
@@ -76,11 +76,11 @@ void MPIDI_Adapt_request_disarm(MPIR_Request * req)
     req->u.persist.real_request = NULL;
     MPIR_cc_set(&req->cc, 0);
     req->cc_ptr = &req->cc;
-    /* not MPI_PROC_NULL: MPID_Startall reads the rank of collective requests as well, which do not
-     * set it, and would pass over the next one in this slot */
+    /* not MPI_PROC_NULL: MPID_Startall also reads the rank of collective requests, which do not set
+     * it, and would skip the next one in this slot */
     MPIDI_PREQUEST(req, rank) = 0;
     MPIDI_PREQUEST(req, tag) = 0;
-    /* released when the request is freed: one that is not counted */
+    /* released when the request is freed: a type without reference count */
     MPIDI_PREQUEST(req, datatype) = MPI_BYTE;
 }
 

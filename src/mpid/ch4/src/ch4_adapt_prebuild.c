@@ -1,13 +1,13 @@
 /*
  * The objects of begin that are prebuilt: the table of addresses of the union, the host's new
  * shared-memory segment, mapped and filled, and the communicators of the window.  Made when the
- * plan is known (by joining processes before they report that they are prepared, but for the
- * communicators; by the others in a probe that answers FALSE), taken over by prepare and begin.
- * Nothing that communication uses is changed here: the table that is in use is another one,
- * libfabric's vectors only get entries that are not in use.
+ * plan is known (by joining processes before they report that they are prepared, without the
+ * communicators; by the others in a probe that returns FALSE), used by prepare and begin.  Nothing
+ * that communication uses is changed here: the table in use is another one, and libfabric's vectors
+ * only get unused entries.
  *
- * Owner of the addresses of the processes that left with the last commit: they are removed here,
- * because libfabric may still have been sending the last messages to them.  SPEC P7, W5, C9;
+ * This file also removes the addresses of processes that left with the last commit; not earlier,
+ * because libfabric may still send the last messages to them.  SPEC P7, W5, C9;
  * doc/developer/decisions/world.md.
  */
 
@@ -23,9 +23,9 @@
 #include "mpir_adapt_device.h"
 
 static struct {
-    const struct pmi_adapt_plan *plan;  /* what all of this is for; NULL: there is nothing */
+    const struct pmi_adapt_plan *plan;  /* the plan of all this; NULL: nothing is prebuilt */
     MPIDI_av_table_t *table;    /* of the union */
-    int first, n_known;         /* its entries that are those of the present table */
+    int first, n_known;         /* its entries from the present table */
     MPIDI_Adapt_segment_t segment;
 } prebuilt;
 
@@ -36,7 +36,7 @@ static bool is_known(int i)
     return i >= prebuilt.first && i < prebuilt.first + prebuilt.n_known;
 }
 
-/* Takes the inserted entries before `end` out again. */
+/* Removes the inserted entries before `end`. */
 static int drop_table(const struct pmi_adapt_plan *plan, int end)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -90,7 +90,8 @@ static int make_table(const struct pmi_adapt_plan *plan, int index)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Begin and commit make so many communicators at most, those for nodes and node roots included. */
+/* The max number of communicators that begin and commit make, including those for nodes and node
+ * roots. */
 #define COMMS 16
 
 static void grow_pool(MPIDU_genq_private_pool_t pool)

@@ -8,10 +8,10 @@
 #include "ch4_adapt_window.h"
 #include "mpir_adapt_device.h"
 
-static bool preconnected;       /* the joining process has been sent its message */
-static bool was_in_vain;        /* as it was of an adaptation that has been withdrawn */
+static bool preconnected;       /* the message to the joining process has been sent */
+static bool was_in_vain;        /* for an adaptation that was withdrawn */
 
-/* Of a joining process: the receives of those that come from other nodes. */
+/* In a joining process: the receives for messages from other nodes. */
 static struct {
     MPIR_Request **requests;
     int n;
@@ -37,7 +37,7 @@ static bool is_on_my_node(const struct pmi_adapt_plan *plan, int index)
     return MPIDI_Adapt_is_same_node(plan, index, MPIDI_Adapt_window.index);
 }
 
-/* ---- of a process that was there before ------------------------------------------------------ */
+/* ---- pre-existing process -------------------------------------------------------------------- */
 
 void MPIDI_Adapt_reset_preconnect(void)
 {
@@ -65,7 +65,7 @@ int MPID_Adapt_preconnect(const struct pmi_adapt_plan *plan, int index)
     return result != MPIDI_ADAPT_PRECONNECT__LATER;
 }
 
-/* ---- of a joining process -------------------------------------------------------------------- */
+/* ---- joining process ------------------------------------------------------------------------- */
 
 static int expect_preconnects(const struct pmi_adapt_plan *plan)
 {
@@ -99,7 +99,7 @@ int MPID_Adapt_is_preconnected(const struct pmi_adapt_plan *plan)
 {
     if (is_on_one_node(plan) || !MPIDI_NM_adapt_can_preconnect())
         return 1;
-    /* an error comes again, and is reported, in begin */
+    /* an error occurs again in begin, which reports it */
     if (expect_preconnects(plan) != MPI_SUCCESS)
         return 0;
     for (int i = 0; i < preconnects.n; i++) {
@@ -111,11 +111,11 @@ int MPID_Adapt_is_preconnected(const struct pmi_adapt_plan *plan)
 
 /* ---- in begin -------------------------------------------------------------------------------- */
 
-/* A message that reaches a process before the address of its sender is known there never matches a
- * receive from that sender (libfabric's directed receive).  Joining processes know all addresses
- * before they come here; the others learn theirs in begin.  So the joining ones must not speak over
- * the network before all others are in begin (or have prepared for it): each of these sends an
- * empty message to one of them and goes on. */
+/* A message that reaches a process before it has the sender's address never matches a receive from
+ * that sender (libfabric's directed receive).  Joining processes have all addresses before this
+ * call; the others insert the new addresses in begin.  So the joining ones must not send over the
+ * network before all others are in begin (or have prepared for it): each of these sends an empty
+ * message to one of them and continues. */
 int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -43,7 +43,8 @@ static void renumber_map(MPIDI_rank_map_t * map, const struct MPIDI_Adapt_new_in
     }
 }
 
-/* Lookup tables are shared between communicators (a dup refers to its parent's): each once. */
+/* Lookup tables are shared between communicators (a dup refers to its parent's): each is changed
+ * once. */
 static bool is_seen(void *const *seen, int n, const void *table)
 {
     for (int i = 0; i < n; i++) {
@@ -87,7 +88,7 @@ static void renumber_comm(MPIR_Comm * comm, void *context)
 
 /* ---- groups outlive the world that they were taken from -------------------------------------- */
 
-/* Numbers that no table of addresses has, for processes without one. */
+/* A number that no table of addresses has, for processes without a table. */
 #define DEPARTED_AVTID 0x7ffffffeu
 #define DISCONNECTED_AVTID 0x7ffffffdu
 
@@ -151,7 +152,7 @@ void MPIDI_Adapt_table_freed(int avtid, int size)
     MPIR_Device_callbacks.foreach_group(disconnect_group, &freed);
 }
 
-/* Windows on a communicator that numbered the table directly remember that in a flag. */
+/* Windows on a communicator whose ranks were table indices have a flag for that. */
 static void renumber_windows(void)
 {
     MPIDIU_map_entry_t *entry, *next;
@@ -162,7 +163,7 @@ static void renumber_windows(void)
     }
 }
 
-/* Two maps each of a communicator, its local one, and their communicators for nodes. */
+/* Two maps for each: a communicator, its local one, and their communicators for nodes. */
 #define MAPS_MAX 12
 
 static void count_maps(MPIR_Comm * comm, void *context)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int made_fd = -1;        /* of the process that made the segment */
+static int made_fd = -1;        /* in the process that made the segment */
 
 int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment)
 {
@@ -52,7 +52,7 @@ void MPIDI_Adapt_close_made_segment(void)
     made_fd = -1;
 }
 
-/* The processes of this one's host, by slot; those that join fill the segment, by turns. */
+/* The processes of this host, by slot; the joining ones fill the segment, in turn. */
 struct locals {
     int *index;                 /* in the union */
     int n, my_slot;
@@ -87,8 +87,8 @@ static int find_locals(const struct pmi_adapt_plan *plan, int index, struct loca
     goto fn_exit;
 }
 
-/* The descriptor of the process that made it.  That may be another file by now, or in another pid
- * namespace another process: neither is touched. */
+/* Opens the descriptor of the process that made it.  It may refer to another file by now, or in
+ * another pid namespace to another process: these are not changed. */
 static int open_segment(const struct pmi_adapt_host *host, int *result)
 {
     int mpi_errno = MPI_SUCCESS, fd;
@@ -112,8 +112,8 @@ static int open_segment(const struct pmi_adapt_host *host, int *result)
     goto fn_exit;
 }
 
-/* Its maker got the number of processes that share it from its own proxy, but the plan decides.
- * Growing it is harmless, whoever does it and how often. */
+/* Its maker got the number of sharing processes from its own proxy, but the plan decides.  Any
+ * process may enlarge it, any number of times. */
 static int map_segment(const struct pmi_adapt_host *host, size_t bytes, void **base)
 {
     int mpi_errno = MPI_SUCCESS, fd = -1;

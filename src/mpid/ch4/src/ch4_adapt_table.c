@@ -4,7 +4,7 @@
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_window.h"
 
-/* by the union's: retained for operations in flight that point into it */
+/* table replaced by the union's: retained for operations in flight that point into it */
 static MPIDI_av_table_t *replaced;
 
 static struct {

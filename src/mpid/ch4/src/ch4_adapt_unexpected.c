@@ -1,13 +1,13 @@
 /*
- * Messages that nobody received in a world that ends.  Only eager ones: a message that needs a
- * receiver to complete has a request, which commit reports (C6).  They lie in MPICH's queues of
- * unexpected messages (shared memory, active messages, partitioned sends), in libfabric's, or are
- * still in transit.
+ * Messages that were not received in a world that ends.  They are eager ones: a message that needs
+ * a receiver to complete has a request, which commit reports (C6).  They are in MPICH's queues of
+ * unexpected messages (shared memory, active messages, partitioned sends), in libfabric's, or still
+ * in transit.
  *
- * This file does not prevent that they are received later: separate context ids of every world and
- * every window do (mpir_adapt_context.h).  This file reports and discards them: at commit those
- * that have arrived, and before the next window the late ones.  So they take no memory, and their
- * generation can be reused after a thousand adaptations.
+ * Separate context ids of each world and each window ensure that they are never received later
+ * (mpir_adapt_context.h).  This file reports and discards them: at commit those that have arrived,
+ * and before the next window the late ones.  So they use no memory, and their generation can be
+ * reused after a thousand adaptations.
  *
  * No state.  Called inside the library's critical section, by the thread that adapts.  SPEC C4, C9.
  */
@@ -29,9 +29,9 @@
 #define COMM_BITS (~(MPIR_Context_id_t) (MPIR_CONTEXT_SUFFIX_MASK | MPIR_CONTEXT_SUBCOMM_MASK | \
                                          MPIR_CONTEXT_IS_LOCALCOMM_MASK))
 
-/* Of MPI_COMM_SELF and what derives from it, which outlives all worlds.  The worlds use those below
- * it; their number is even, so that those of worlds and of windows keep apart when they come
- * again. */
+/* The generation of MPI_COMM_SELF and of derived communicators, which outlive all worlds.  The
+ * worlds use the generations below it.  The number of these is even, so that generations of worlds
+ * and of windows stay separate when they are reused. */
 #define SELF_GENERATION (MPIR_ADAPT_GENERATIONS - 1)
 #define WORLD_GENERATIONS (MPIR_ADAPT_GENERATIONS - 2)
 
@@ -69,7 +69,7 @@ int MPID_Adapt_init_contexts(bool in_use)
     goto fn_exit;
 }
 
-/* ---- throwing away --------------------------------------------------------------------------- */
+/* ---- discarding messages --------------------------------------------------------------------- */
 
 /* The messages whose ids agree with `id` in the bits of `mask`.  Each is reported to `note`, if
  * there is one, as a message on `comm`. */
@@ -91,7 +91,7 @@ static void note_discarded(const struct discard *which, int source, int tag)
         which->note(which->comm, source, tag, which->context);
 }
 
-/* One that is still being put together is met again next time. */
+/* A message that is still being assembled is found by a later call. */
 static void discard_active_messages(const struct discard *which, int vci)
 {
     const int in_transfer = MPIDIG_REQ_BUSY | MPIDIG_REQ_RTS;
@@ -107,13 +107,13 @@ static void discard_active_messages(const struct discard *which, int vci)
         if (MPIDIG_REQUEST(request, buffer))
             MPIDU_genq_private_pool_free_cell(MPIDI_global.per_vci[vci].unexp_pack_buf_pool,
                                               MPIDIG_REQUEST(request, buffer));
-        /* the reference of the transport, then that of the receiver who never came */
+        /* the reference of the transport, then that of the missing receiver */
         MPID_Request_complete(request);
         MPIDI_CH4_REQUEST_FREE(request);
     }
 }
 
-/* A partitioned send or receive of which only one side was made announces itself to nobody.  The
+/* Discards announcements of partitioned operations of which only one side was made.  The
  * application's own request remains until it frees it. */
 static void discard_partitioned(const struct discard *which)
 {
@@ -172,7 +172,7 @@ static int discard_in_libfabric(const struct discard *which)
 struct ending {
     MPID_Adapt_unreceived_fn note;
     void *context;
-    MPIR_Context_id_t empty[2]; /* bits of generations of which libfabric has nothing */
+    MPIR_Context_id_t empty[2]; /* bits of generations without messages in libfabric */
     int n_empty;
     int mpi_errno;
 };
@@ -221,7 +221,7 @@ static void discard_if_ending(MPIR_Comm * comm, void *context)
         discard_of_comm(comm, context);
 }
 
-/* Where all of the window are on this host libfabric has nothing of it. */
+/* If all processes of the window are on this host, libfabric has no messages of it. */
 static int discard_generations(struct ending *ending, unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -244,7 +244,7 @@ static int discard_generations(struct ending *ending, unsigned epoch)
     goto fn_exit;
 }
 
-/* Takes in what has come. */
+/* Receives the messages that have arrived. */
 static int receive_messages(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -271,7 +271,7 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
     struct ending ending = {.note = note,.context = context };
     const unsigned oversubscribed = MPIDU_oversubscribed;
 
-    /* Nothing here waits for another process: giving way would be to stand still for nothing. */
+    /* Nothing here waits for another process: a yield would only cost time. */
     MPIDU_oversubscribed = 0;
     mpi_errno = receive_messages();
     MPIR_ERR_CHECK(mpi_errno);
@@ -304,7 +304,7 @@ static void collect_bits(MPIR_Comm * comm, void *context)
         search->found = true;
 }
 
-/* A communicator that was merged with another job's may have that one's generation. */
+/* A communicator that was merged with another job's may have a generation of that job. */
 static bool is_in_use(MPIR_Context_id_t bits)
 {
     struct search search = { bits, false };
@@ -320,7 +320,7 @@ int MPIDI_Adapt_discard_late(unsigned epoch)
 
     if (epoch == 0)
         goto fn_exit;
-    /* Others may be in the next window already: its generation is left alone. */
+    /* Others may be in the next window already: its generation is not discarded. */
     const MPIR_Context_id_t generations[] = {
         world_bits(epoch - 1), window_bits(epoch), window_bits(epoch + 2), world_bits(epoch + 2)
     };
@@ -350,8 +350,8 @@ static bool is_on_this_node(MPIR_Comm * comm)
     return true;
 }
 
-/* Messages that have arrived since with the ids of communicators that were freed a while ago
- * (mpir_context_rest.h). */
+/* Discards messages that have arrived meanwhile with ids of communicators that were freed some time
+ * ago (mpir_context_rest.h). */
 static void discard_rested(void)
 {
     MPIR_Context_id_t id = MPIR_Contextid_end_rest(0);
@@ -370,8 +370,8 @@ void MPID_Comm_discard_unreceived(MPIR_Comm * comm)
     const struct discard which = {.id = comm->recvcontext_id,.mask = COMM_BITS };
 
     discard_rested();
-    /* Operations that are pending hold references, and may still receive.  Alone, a process sends
-     * to itself with requests that hold references, too. */
+    /* Pending operations hold references, and may still receive.  In a communicator of one process,
+     * requests of messages to itself also hold references. */
     if (MPIR_Object_get_ref(comm) != 1 ||
         (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size == 1))
         return;

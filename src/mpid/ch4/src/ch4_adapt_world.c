@@ -9,13 +9,13 @@
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 
-static MPIR_Comm *coming;       /* what MPI_COMM_WORLD will consist of, NULL: not made */
-static MPIR_Comm *previous;     /* what it consisted of; NULL: nothing is left */
+static MPIR_Comm *coming;       /* parts of the next MPI_COMM_WORLD, NULL: not made */
+static MPIR_Comm *previous;     /* parts of the previous one; NULL: released */
 static MPIR_Comm *previous_union;       /* of the last window */
 
 /* ---- before the window ----------------------------------------------------------------------- */
 
-/* The variables that the creation of a communicator reads, as in the coming world. */
+/* The variables that the creation of a communicator reads, with the values of the next world. */
 struct world_view {
     MPIDI_Adapt_nodes_t nodes;
     int rank, size;
@@ -101,7 +101,7 @@ int MPIDI_Adapt_make_coming_world(const struct pmi_adapt_plan *plan)
     MPIR_CHKLMEM_FREEALL();
     return mpi_errno;
   fn_fail:
-    coming = NULL;              /* half of a communicator cannot be released */
+    coming = NULL;              /* an incomplete communicator cannot be released */
     goto fn_exit;
 }
 
@@ -115,7 +115,7 @@ int MPIDI_Adapt_drop_coming_world(void)
 
 /* ---- commit ---------------------------------------------------------------------------------- */
 
-/* Takes out what MPI_COMM_WORLD was. */
+/* Removes the parts of the previous MPI_COMM_WORLD. */
 static int take_down(MPIR_Comm * world)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -176,8 +176,8 @@ int MPIDI_Adapt_end_world(MPIR_Comm * world)
         (b)->field = field;                     \
     } while (0)
 
-/* All that take_down and fill_world change, but for the context id: only the coming world's is one
- * that can be released like any communicator's. */
+/* Exchanges all that take_down and fill_world change, except the context id: only the next world's
+ * id can be released like that of any communicator. */
 static void exchange(MPIR_Comm * world, MPIR_Comm * other)
 {
     world->context_id = other->context_id;

@@ -8,7 +8,7 @@
 #include "ch4_locality.h"
 #include "ch4_network_pause.h"
 
-/* at the network, which takes a message at the first or second one */
+/* of the network, which receives a message at the first or second one */
 #define LAST_POLLS 64
 #define RESTS_AFTER 256         /* polls */
 #define RESTS_TICKS 16384       /* of the processor's clock, some GHz */
@@ -54,7 +54,7 @@ static void mark_exited(MPIDI_av_table_t * table, unsigned locality)
     }
 }
 
-/* Most addresses are where they were; an adaptation has moved others. */
+/* Most addresses have kept their lpid; an adaptation has moved others. */
 static void channel_remove(int number, int avtid, int lpid)
 {
     unsigned locality = (unsigned) (MPIDI_LOCALITY__CHANNEL + number);
@@ -71,7 +71,7 @@ static void channel_remove(int number, int avtid, int lpid)
     }
 }
 
-/* Answers that others wait for and that no request stands for. */
+/* Sends replies that others wait for and that have no request. */
 static int drain(void *unused ATTRIBUTE((unused)))
 {
     while (MPIDI_SHM_channels_sends())
@@ -130,11 +130,11 @@ void MPID_Channels_counts(unsigned **open, unsigned long long **sent)
     MPIDI_SHM_channels_counts(open, sent);
 }
 
-/* ---- of spawned processes -------------------------------------------------------------------- */
+/* ---- spawned processes ----------------------------------------------------------------------- */
 
 struct spawn_card {
     char bc[MPIDI_LANES_CARD_BYTES];
-    bool is_watched;            /* of parents: both sides detect the end of the other one */
+    bool is_watched;  /* between parents and children: both sides detect the end of the other one */
 };
 
 static void offer_all(MPIR_Comm * intercomm, struct spawn_card *cards)
@@ -161,8 +161,8 @@ static void decide_channels(MPIR_Comm * intercomm)
     }
 }
 
-/* Where mpiexec ends no process for the end of another one (-disable-auto-cleanup), what waits for
- * it has to fail by itself, as after MPI_Comm_accept (DS4). */
+/* If mpiexec does not end the job after the end of a process (-disable-auto-cleanup), operations
+ * that wait for the process must fail by themselves, as after MPI_Comm_accept (DS4). */
 static bool ends_alone(void)
 {
     const char *cleanup = getenv(PMI_CLEANUP_ENV);
@@ -170,8 +170,8 @@ static bool ends_alone(void)
     return cleanup && !strcmp(cleanup, "0");
 }
 
-/* The barrier goes by the network; the rest of it then is received by nobody who has not posted it
- * before. */
+/* The barrier uses the network; afterwards its remaining messages match only receives that were
+ * posted before. */
 int MPIDI_Channels_connect(MPIR_Comm * intercomm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -189,8 +189,8 @@ int MPIDI_Channels_connect(MPIR_Comm * intercomm)
     offer_all(intercomm, cards);
     mpi_errno = MPIR_Barrier(intercomm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    /* Its last message may still be here; who waits for it need not wait until this process calls
-     * MPI again. */
+    /* Its last message may still be in this process; the receiver must not wait until this process
+     * calls MPI again. */
     for (int i = 0; i < LAST_POLLS && !mpi_errno; i++)
         mpi_errno = MPID_Progress_test(NULL);
     MPIR_ERR_CHECK(mpi_errno);

@@ -27,9 +27,9 @@ int MPID_Dynproc_progress_count(void)
     return count;
 }
 
-/* A table of addresses that is new stays until the end: a client that comes again is found there,
- * where a new table and another entry of the same address in the network's would be made for each
- * of its connections. */
+/* A new table of addresses stays until the end: a client that connects again is found in it.
+ * Otherwise each of its connections would make a new table, and another entry in the network's
+ * vector. */
 static void keep_tables(int n, const uint64_t * gpids)
 {
     for (int i = 0; i < n; i++) {
@@ -39,7 +39,7 @@ static void keep_tables(int n, const uint64_t * gpids)
     }
 }
 
-/* The maps, then what MPI_Intercomm_create does for its communicators. */
+/* Sets the maps, then does the same as MPI_Intercomm_create for its communicators. */
 int MPID_Dynproc_complete(MPIR_Comm * comm, MPIR_Comm * local, MPIR_Context_id_t send_context,
                           int *sizes, char *addresses)
 {
@@ -118,7 +118,8 @@ int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id
     goto fn_exit;
 }
 
-/* A persistent request that is none of the device's: it can be freed, and MPI_Start refuses it. */
+/* Initialises a persistent request outside the device: it can be freed, and MPI_Start refuses
+ * it. */
 void MPID_Dynproc_init_handle(MPIR_Request * handle)
 {
     MPIDI_PREQUEST(handle, p_type) = (MPIDI_ptype) - 1;
@@ -131,7 +132,8 @@ bool MPID_Dynproc_is_alone(void)
     return !PMIU_Adapt_has_manager();
 }
 
-/* Progress may query mpiexec.  Other threads may do so, too, and lead on what others wait for. */
+/* Progress may query mpiexec.  Other threads may do so, too, and complete operations that others
+ * wait for. */
 static void make_progress(int fd, int wait_ms)
 {
     struct pollfd line = {.fd = fd,.events = POLLIN };
@@ -199,8 +201,8 @@ bool MPID_Dynproc_is_connected(const MPIR_Request * req)
     return req->comm && MPID_Dynproc_may_end(req->comm);
 }
 
-/* The class alone: it may lie there for long, and a code with a text is an internal error after 128
- * other ones. */
+/* Only the class: the request may exist for a long time, and a code with a text becomes an internal
+ * error after 128 others. */
 void MPID_Dynproc_set_ended(MPIR_Request * req)
 {
     req->status.MPI_ERROR = MPIX_ERR_PROC_FAILED;

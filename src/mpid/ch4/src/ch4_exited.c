@@ -1,16 +1,16 @@
-/* The members of a session's communicators that have ended (session_liveness.c finds them). */
+/* The members of a session's communicators that have ended (session_liveness.c detects them). */
 
 #include "mpidimpl.h"
 #include "mpid_session.h"
 #include "ch4_exited.h"
 #include "ch4_locality.h"
 
-/* By their lpids, which are those of the first table of addresses. */
+/* Indexed by lpids of the first table of addresses. */
 typedef uint64_t lpid_set_t[MPID_SESSION_LPIDS_MAX / 64];
 
 static lpid_set_t exited, is_silent, had_segment;
 static unsigned n_exited;
-static bool watches_members;    /* or has done so */
+static bool watches_members;    /* now or before */
 
 static bool holds(const lpid_set_t set, int lpid)
 {
@@ -22,7 +22,7 @@ static void add(lpid_set_t set, int lpid)
     set[lpid / 64] |= UINT64_C(1) << lpid % 64;
 }
 
-/* -1: it is of no session. */
+/* -1: the communicator has no session. */
 static int lpid_of(MPIR_Comm * comm, int rank)
 {
     int lpid, avtid;
@@ -61,7 +61,7 @@ bool MPIDI_Exited_no_sender(MPIR_Comm * comm, int source)
     return true;
 }
 
-/* Messages that are sent from now on are dropped, as to a channel that has ended. */
+/* Later messages to it are dropped, as on a channel whose peer has ended. */
 void MPID_Session_mark_exited(int lpid)
 {
     MPIDI_av_table_t *table = MPIDI_global.avt_mgr.av_table0;

@@ -1,6 +1,6 @@
 /*
  * Requests whose peer has ended fail (mpid_failure.h): the other side of a connection, or a member
- * of a session's communicator.  MPID_Dynproc_set_ended alone sets their error class.
+ * of a session's communicator.  Only MPID_Dynproc_set_ended sets their error class.
  */
 
 #include "mpidimpl.h"
@@ -11,7 +11,7 @@
 #include "ch4_exited.h"
 #include <limits.h>
 
-/* ---- requests whose memory is the network's -------------------------------------------------- */
+/* ---- requests whose memory the network still uses -------------------------------------------- */
 
 static struct retained {
     MPIR_Request *req;
@@ -47,7 +47,7 @@ void MPID_Dynproc_give_back(MPIR_Request * req)
     }
 }
 
-/* The program has freed it, so nobody uses its communicator any more. */
+/* The program has freed the request, so its communicator is not used any more. */
 void MPID_Dynproc_sweep(void)
 {
     for (struct retained ** cursor = &retained; *cursor;) {
@@ -62,7 +62,7 @@ void MPID_Dynproc_sweep(void)
         if (comm)
             MPIR_Comm_release(comm);
         MPIR_Request_add_ref(req);
-        MPIR_Request_free(req); /* progress, for who waits to disconnect */
+        MPIR_Request_free(req); /* progress, for callers that wait for a disconnect */
     }
 }
 
@@ -76,15 +76,15 @@ static bool is_of_connection(const MPIR_Request * req, unsigned connection)
         (req->kind == MPIR_REQUEST_KIND__RECV || req->kind == MPIR_REQUEST_KIND__SEND);
 }
 
-/* Between processes of this side, in a collective operation: it goes on by itself if all of them
+/* Between processes of this side, in a collective operation: it completes by itself if all of them
  * take part. */
 static bool is_of_this_side(const MPIR_Request * req)
 {
     return req->comm->comm_kind != MPIR_COMM_KIND__INTERCOMM;
 }
 
-/* Whether it was there at the last call.  Its error shows that: new ones have none, and it is right
- * for what comes in meanwhile, too, as the operation fails. */
+/* Whether the request existed at the last call: then it has an error set; new ones have none.  The
+ * error is also right for requests that complete meanwhile, because the operation fails. */
 static bool has_been_seen(MPIR_Request * req)
 {
     bool has_been = req->status.MPI_ERROR != MPI_SUCCESS;
@@ -93,14 +93,14 @@ static bool has_been_seen(MPIR_Request * req)
     return has_been;
 }
 
-/* Not of the shared memory: channels know of ends themselves, and others are of this side. */
+/* Not for shared memory: channels detect ends themselves, and other requests are of this side. */
 static void fail_send(MPIR_Request * req)
 {
     if (!MPIDI_REQUEST(req, is_local))
         MPIDI_NM_dynproc_fail_send(req);
 }
 
-/* From any source, or by shared memory: what the network has of it goes first. */
+/* From any source, or by shared memory: the network's part is cancelled first. */
 static void fail_shared_recv(MPIR_Request * req)
 {
     MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
@@ -139,8 +139,8 @@ static void fail_of_connection(MPIR_Request * req, const struct MPID_Failure *fa
 
 /* ---- requests for members that have ended ---------------------------------------------------- */
 
-/* A message that waits for space has no peer of its own (MPIDI_SHM_channels_without has dropped
- * those of the ended), and what has come unexpectedly is nobody's receive yet. */
+/* A message that waits for space has no peer field (MPIDI_SHM_channels_without has dropped those to
+ * ended processes), and an unexpected message has no receive yet. */
 static bool is_held(MPIR_Request * req)
 {
     if (!MPIDI_REQUEST(req, is_local))
@@ -154,7 +154,7 @@ static bool is_partitioned(const MPIR_Request * req)
     return req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV;
 }
 
-/* The network's keep it in the status, which nobody reads before they are complete. */
+/* Requests of the network store it in the status, which is not read before completion. */
 static int peer_of(const MPIR_Request * req)
 {
     if (is_partitioned(req))
@@ -176,14 +176,14 @@ static bool is_unreachable(MPIR_Request * req)
         MPIDI_Exited_is(req->comm, peer_of(req));
 }
 
-/* It waits for its turn to send, or that it was received, or both. */
+/* The request waits for its turn to send, or for its acknowledgement, or both. */
 static void fail_shared_send(MPIR_Request * sreq)
 {
     bool is_synchronous = MPIDIG_REQUEST(sreq, req->status) & MPIDIG_REQ_PEER_SSEND;
     int waits = MPIR_cc_get(*sreq->cc_ptr);
 
     if (!MPIDI_Exited_had_segment(sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest)))
-        return;                 /* its channel knows */
+        return;                 /* its channel handles it */
     MPID_Dynproc_set_ended(sreq);
     if (waits > is_synchronous)
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
@@ -191,7 +191,7 @@ static void fail_shared_send(MPIR_Request * sreq)
         MPID_Request_complete(sreq);
 }
 
-/* That has begun to come in. */
+/* Fails a receive that has received a part. */
 static void fail_shared_part(MPIR_Request * rreq)
 {
     MPID_Dynproc_set_ended(rreq);
@@ -200,7 +200,7 @@ static void fail_shared_part(MPIR_Request * rreq)
     MPID_Request_complete(rreq);
 }
 
-/* The request stays, and completes again if it is started again. */
+/* The request remains, and completes again if it is started again. */
 static void fail_partitioned(MPIR_Request * req)
 {
     MPID_Dynproc_set_ended(req);
@@ -208,8 +208,8 @@ static void fail_partitioned(MPIR_Request * req)
     MPID_Request_complete(req);
 }
 
-/* Whether it was there at the last call.  The network matches a receive with what has come by its
- * progress, not when it is posted.  The completion returns the tag. */
+/* Whether the request existed at the last call: the network matches a receive with arrived messages
+ * in its progress, not when it is posted.  The mark is in the tag, which the completion sets. */
 static bool is_old(MPIR_Request * rreq)
 {
     const int mark = INT_MIN;
@@ -243,7 +243,7 @@ static void fail_unreachable(MPIR_Request * req)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-#define FAILED_MOST 256         /* requests of one call; the next one finds the rest */
+#define FAILED_MOST 256         /* max requests of one call; the next call finds the rest */
 
 struct failed_scan {
     const struct MPID_Failure *failure;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 
-/* The identities of hosts, in the order in which they became known: the own one first. */
+/* The identities of hosts, in the order in which this process received them: its own host first. */
 static struct {
     uint64_t *keys;
     int n, max;
@@ -40,8 +40,8 @@ static uint64_t hash_boot(uint64_t hash)
     return hash_text(hash, boot);
 }
 
-/* The name by which mpiexec has started this process, which distinguishes several "hosts" on one
- * machine as it does; the boot, so that two mpiexecs may mean different hosts by one name. */
+/* Hash of mpiexec's name for this host, which distinguishes several "hosts" on one machine, and of
+ * the boot, so that two mpiexecs may use one name for different hosts. */
 static uint64_t own_key(void)
 {
     char text[MPI_MAX_PROCESSOR_NAME] = "";
@@ -51,7 +51,7 @@ static uint64_t own_key(void)
         name = text;
     uint64_t key = hash_text(hash_boot(FNV_START), name ? name : "");
     if (MPIR_CVAR_NOLOCAL || MPIR_CVAR_ODD_EVEN_CLIQUES || MPIR_CVAR_NUM_CLIQUES > 1) {
-        /* processes of a host are to take each other for those of several */
+        /* processes of one host simulate several hosts */
         snprintf(text, sizeof(text), " %d", (int) getpid());
         key = hash_text(key, text);
     }
@@ -65,10 +65,10 @@ static uint64_t hash_number(uint64_t hash, int64_t number)
     return hash;
 }
 
-/* All that decides how collectives of a host go by flags: each side of a spawn, and each mpiexec,
- * may have an environment of its own.  It is the first reported value, since others know nothing
- * else; 0: a table of the user's states which are chosen.  In several pid namespaces nobody would
- * see that another one has ended. */
+/* All settings that determine collectives of a host by flags: each side of a spawn, and each
+ * mpiexec, may have its own environment.  The first computed value is kept, because other processes
+ * have received it; 0: a table of the user chooses the algorithms.  Across pid namespaces a process
+ * could not detect the end of another one. */
 static uint64_t own_settings(void)
 {
     static uint64_t settings;
@@ -116,8 +116,8 @@ static int host_of(uint64_t key)
 
 /* ---- processors ------------------------------------------------------------------------------ */
 
-/* Processes of the own host that are known from communicators and share memory, this process among
- * them.  Over the network who does not give way takes in more messages at a time. */
+/* Processes of the own host that were found in communicators and share memory, including this one.
+ * With the network, a process that does not yield receives more messages at a time. */
 static struct {
     int *pids;
     int n, max;
@@ -134,7 +134,7 @@ static void remove_ended(void)
     sharers.n = n;
 }
 
-/* Without memory it goes uncounted. */
+/* Without memory the process is not counted. */
 static void share_with(int pid)
 {
     for (int i = 0; i < sharers.n; i++) {
@@ -154,7 +154,7 @@ static void share_with(int pid)
 
 void MPIDI_Hosts_give_way(void)
 {
-    static bool raised;         /* not by the world */
+    static bool raised;         /* not because of the world */
     unsigned by_world = MPIDU_oversubscribed && !raised;
 
     remove_ended();
@@ -181,7 +181,7 @@ static bool is_apart(MPIR_Comm * comm)
     return false;
 }
 
-/* From communicators that hold all of its processes each. */
+/* Whether each communicator that it is derived from contains all its processes. */
 static bool is_derived(const MPIR_Comm * comm)
 {
     for (const MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
@@ -219,8 +219,8 @@ bool MPIDI_Hosts_know(const MPIR_Group * group)
     return all_known || all_mates;
 }
 
-/* Of a process set, or of both sides of an intercommunicator; not what stands in for one side of
- * it, or for the merged one while that is made. */
+/* A communicator of a process set, or of both sides of an intercommunicator; not a temporary one
+ * for one side, or for the merge while that is made. */
 static bool is_first(const MPIR_Comm * comm)
 {
     return comm == next.comm ||
@@ -230,7 +230,7 @@ static bool is_first(const MPIR_Comm * comm)
 }
 
 struct introduction {
-    uint64_t host;              /* its key */
+    uint64_t host;              /* key of the host */
     uint64_t settings;
     int64_t pid;
 };
@@ -258,7 +258,7 @@ static int take_in(MPIR_Comm * comm, const struct introduction *all)
     goto fn_exit;
 }
 
-/* The algorithm needs nothing of a communicator but ranks, addresses and id. */
+/* The algorithm needs only ranks, addresses and the id of a communicator. */
 static int exchange_hosts(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -283,7 +283,7 @@ static int exchange_hosts(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* Without a world those of one node have channels instead of its segment. */
+/* Without a world processes of one node have channels instead of its segment. */
 static void note_mates(MPIR_Comm * comm)
 {
     int avtid, lpid;

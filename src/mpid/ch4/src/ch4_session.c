@@ -2,9 +2,9 @@
  * The communicator over which the members of a group agree on a communicator's id while there is no
  * world.  SX5.
  *
- * It has the context id and the ranks of MPI_COMM_WORLD, because others may have that already, and
- * the same kind of map, which is the fastest.  It knows nothing of nodes: shared memory comes with
- * the world.  It is made once and stays, unlisted, until the process ends.  For processes of
+ * It has the context id and the ranks of MPI_COMM_WORLD, because other processes may have that
+ * already, and the same kind of map, which is the fastest.  It has no nodes: shared memory is made
+ * with the world.  It is made once and stays, unlisted, until the process ends.  For processes of
  * different start groups there is another one, the bridge.
  */
 
@@ -22,7 +22,7 @@
 
 static MPIR_Comm *stand_in, *bridge;
 static bool has_foreign_lpids;  /* for processes of other start groups */
-static int first_mate;          /* the lpid of the first one of the own start group then */
+static int first_mate;          /* if so: lpid of the first process of the own start group */
 
 int MPID_Session_start(void)
 {
@@ -88,7 +88,7 @@ void MPID_Session_drain(void)
 {
     while (MPIDI_SHM_session_sends() || MPIDI_NM_session_sends())
         MPID_Progress_test(NULL);
-    /* who knows nobody, not even itself, has sent nothing */
+    /* a process without any address, even its own, has sent nothing */
     if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Device_callbacks.session_lpid()))
         MPIDI_NM_session_flush();
 }
@@ -124,7 +124,7 @@ int MPIDI_Session_mate(int lpid)
 
 /* ---- processes of different start groups ----------------------------------------------------- */
 
-/* Communicators that were made before, as MPI_COMM_SELF. */
+/* Renumbers existing communicators, such as MPI_COMM_SELF. */
 static int renumber_all(int shift, int size)
 {
     int mpi_errno = MPI_SUCCESS, *lpids = NULL;
@@ -147,7 +147,7 @@ static int renumber_all(int shift, int size)
     goto fn_exit;
 }
 
-/* The old table stays: operations that are under way may point into it. */
+/* The old table stays, because pending operations may point into it. */
 int MPID_Session_reserve_lpids(int shift)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -174,11 +174,11 @@ int MPID_Session_reserve_lpids(int shift)
     goto fn_exit;
 }
 
-/* Next to the ids of windows; agreements there are distinguished by their tags and texts. */
+/* The id after those of windows; tags and texts distinguish agreements on it. */
 #define BRIDGE_CONTEXT (MPIR_CONTEXT_DYNAMIC_PROC_MASK | (MPIDI_ADAPT_CONTEXTS << \
                                                           MPIR_CONTEXT_PREFIX_SHIFT))
 
-/* It is made as one of this process alone, because no data for each of its ranks is needed. */
+/* It is made as a communicator of this process alone, because it needs no data for each rank. */
 static int make_bridge(void)
 {
     int mpi_errno = MPI_SUCCESS, lpid = MPIR_Device_callbacks.session_lpid();
@@ -216,7 +216,7 @@ int MPID_Session_bridge(MPIR_Comm ** comm)
     return mpi_errno;
 }
 
-/* A range, if it is one. */
+/* A range map if possible, else a table. */
 static int map_of(const MPIR_Group * group, MPIDI_rank_map_t * map)
 {
     int mpi_errno = MPI_SUCCESS, first = (int) group->lrank_to_lpid[0].lpid, in_order = 1;
@@ -238,7 +238,7 @@ static int map_of(const MPIR_Group * group, MPIDI_rank_map_t * map)
     goto fn_exit;
 }
 
-/* With an id that all have agreed on, which is the communicator's from now on. */
+/* Makes the communicator with an agreed id, which it then owns. */
 static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t context_id,
                      MPIR_Comm ** made)
 {
@@ -280,8 +280,8 @@ static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t con
 
 static unsigned yielding, otherwise;
 
-/* A process that comes from a rendezvous has just been woken up, perhaps on the processor of
- * another member: waiting processes give way meanwhile.  Several threads may do so at once. */
+/* A process has just been woken up by a rendezvous, perhaps on the processor of another member:
+ * waiting processes yield meanwhile.  Several threads may do so at once. */
 static void begin_yielding(void)
 {
     if (yielding++ == 0) {
@@ -297,8 +297,8 @@ static void end_yielding(void)
         MPIDU_oversubscribed = otherwise;
 }
 
-/* The processes of this host are compared when others were connected, or have ended: the group is
- * another one then. */
+/* Compares the processes of this host after others were connected, or have ended: the group has
+ * then changed. */
 static void compare_processors(const MPIR_Group * group, bool has_met)
 {
     static int last_size;

@@ -1,6 +1,6 @@
 /*
- * Requests of MPI_PROC_NULL that are made once and started often (mpir_start_null.h).  No message
- * is sent.  Called inside the library's critical section.
+ * Persistent and partitioned requests of MPI_PROC_NULL (mpir_start_null.h).  No message is sent.
+ * Called inside the library's critical section.
  */
 
 #include "mpidimpl.h"
@@ -24,7 +24,7 @@ int MPIDI_Part_create_null(int partitions, MPIR_Comm * comm, MPIR_Request_kind_t
     MPIR_Part_request_inactivate(req);
     MPIR_Status_set_procnull(&req->status);
     MPIR_cc_set(req->cc_ptr, 0);
-    /* no handshake begins without a peer's request; source and destination are the same memory */
+    /* without a peer's request no handshake begins; source and destination are the same memory */
     MPIDIG_PART_REQUEST(req, peer_req_ptr) = NULL;
     MPIDI_PART_REQUEST(req, u.send.dest) = MPI_PROC_NULL;
     MPIDI_PART_REQUEST(req, datatype) = MPI_BYTE;
@@ -53,7 +53,7 @@ static void start_partitioned(MPIR_Request * request)
 {
     if (MPIDI_PART_REQUEST(request, u.send.dest) != MPI_PROC_NULL)
         return;
-    /* one more than there are partitions: data is never sent */
+    /* one more than the number of partitions: data is never sent */
     if (request->kind == MPIR_REQUEST_KIND__PART_SEND)
         MPIR_cc_set(&MPIDIG_PART_REQUEST(request, u.send).ready_cntr,
                     request->u.part.partitions + 1);

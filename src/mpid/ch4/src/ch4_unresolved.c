@@ -5,7 +5,7 @@
 #include "ch4_dynproc.h"
 #include "mpid_dynproc.h"
 
-#define QUESTIONS 65536         /* of processes whose addresses are not here; more are not noted */
+#define QUESTIONS 65536         /* max queries of unknown processes; further ones are dropped */
 
 /* A message, from MPI_Isend until the network has taken it. */
 struct held {
@@ -17,8 +17,8 @@ struct held {
     MPIR_Comm *comm;
     MPIDI_av_entry_t *av;
     MPIR_Errflag_t errflag;
-    MPIR_Request *request;      /* the program's */
-    MPIR_Request *sent;         /* the network's, when it is under way */
+    MPIR_Request *request;      /* of the program */
+    MPIR_Request *sent;         /* of the network, while the message is being sent */
     struct held *next;
 };
 
@@ -126,7 +126,7 @@ static void complete(struct held *held, int error)
     MPL_free(held);
 }
 
-/* It may make progress, in which other threads add messages. */
+/* This may make progress, during which other threads add messages. */
 static void release(struct peer *peer)
 {
     while (peer->first) {
@@ -166,7 +166,7 @@ static bool complete_sent(void)
     return made_progress;
 }
 
-/* ---- questions and answers ------------------------------------------------------------------- */
+/* ---- queries and replies --------------------------------------------------------------------- */
 
 static MPIDI_av_entry_t *find_address(const char *name)
 {
@@ -212,7 +212,7 @@ static bool receive_msg(void)
     return has_received;
 }
 
-/* Resolved peers; a reply that the network does not take is sent again. */
+/* Replies to resolved peers; a reply that the network does not accept is sent again. */
 static void answer(void)
 {
     for (struct question ** cursor = &questions; *cursor;) {
@@ -237,7 +237,7 @@ void MPIDI_Unresolved_retry(void)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* That has ended without having answered; what is sent to it later fails in the same way. */
+/* For a peer that has ended without a reply; later messages to it fail in the same way. */
 static void fail_held(struct peer *peer)
 {
     for (struct held ** cursor = &peer->first; *cursor;) {
@@ -274,7 +274,7 @@ static void poll_peers(void)
 
 static int poll_unresolved(int *made_progress)
 {
-    static bool polls;          /* what is done here makes progress, which would come here again */
+    static bool polls; /* the functions below make progress, which would call this function again */
 
     if (polls)
         return MPI_SUCCESS;
@@ -290,8 +290,8 @@ static int poll_unresolved(int *made_progress)
     return MPI_SUCCESS;
 }
 
-/* Messages that the program does not wait for any more are sent all the same.  A session may begin
- * anew afterwards. */
+/* Sends messages that the program does not wait for any more.  Another session may begin
+ * afterwards. */
 static int finish(void *unused ATTRIBUTE((unused)))
 {
     while (peers || under_way)

@@ -54,7 +54,7 @@ static int count_bits(const mask_t * mask)
     return n;
 }
 
-/* Adds `mask` to `all`; whether it lies inside `outer`. */
+/* Adds `mask` to `all`; returns whether it is a subset of `outer`. */
 static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
 {
     unsigned long outside = 0;
@@ -66,8 +66,9 @@ static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
     return outside == 0;
 }
 
-/* Too many processes for all processors together, or for those of this process.  A system call for
- * each process that has to be examined, so as few as possible: this runs in begin and commit. */
+/* Whether there are too many processes for all processors together, or for those of this process.
+ * It makes one system call for each examined process, so it examines as few as possible: it runs in
+ * begin and commit. */
 static bool is_oversubscribed(const int *pids, int n)
 {
     mask_t mine, all, other;
@@ -80,7 +81,7 @@ static bool is_oversubscribed(const int *pids, int n)
         return false;
     all = mine;
     for (int i = 0; i < n; i++) {
-        /* one that is out of sight (another pid namespace) most likely has what this one has */
+        /* an invisible process (another pid namespace) probably has the same processors */
         const mask_t *mask = get_mask(pids[i], &other) ? &other : &mine;
         inside += merge_mask(mask, &mine, &all);
         if (inside > capacity)

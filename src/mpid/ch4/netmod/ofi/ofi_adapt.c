@@ -3,8 +3,8 @@
  * process (one for each context) get the same insertions and removals in the same order, because
  * MPICH keeps one table for all of them.
  *
- * A business card is: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names,
- * those of one vni after the other, each of name_len bytes.
+ * A business card has: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names,
+ * ordered by vni, each of name_len bytes.
  */
 
 #include "mpidimpl.h"
@@ -77,7 +77,7 @@ static fi_addr_t *address_of(MPIDI_av_entry_t * entry, int name)
     return &MPIDI_OFI_AV(entry).dest[name / num_vnis][name % num_vnis];
 }
 
-/* Puts a name into the vector of one context, where it must get the address that it has in the
+/* Inserts a name into the vector of one context, where it must get the same address as in the
  * others. */
 static int insert_name(int ctx_idx, const void *name, fi_addr_t wanted)
 {
@@ -97,7 +97,7 @@ static int insert_name(int ctx_idx, const void *name, fi_addr_t wanted)
     goto fn_exit;
 }
 
-/* Takes the first n of the names inserted by MPIDI_OFI_adapt_insert out again. */
+/* Removes the first n of the names inserted by MPIDI_OFI_adapt_insert. */
 static int remove_names(MPIDI_av_entry_t * entry, int n)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -152,8 +152,8 @@ static uint64_t hash(uint64_t value, const void *bytes, size_t n)
     return value;
 }
 
-/* Different in all processes that ever communicate: an address may be used again when its process
- * has ended.  That of an elastic job keeps its bit. */
+/* Unique among all processes that ever communicate, because an address may be reused after the end
+ * of its process.  In an elastic job it keeps the job's bit. */
 static uint64_t unique_source(void)
 {
     uint64_t value =
@@ -166,10 +166,10 @@ static uint64_t unique_source(void)
     return UNIQUE_SOURCE_BIT | (MPIDI_Adapt_am_source & AM_SOURCE_BIT) | (value >> 3 & ~0xffffULL);
 }
 
-/* The indices of addresses and the numbers in the job, by which active messages name their sender,
- * occur in other launches, too.  Before this process sends to one of these it takes another name,
- * and counts its messages anew.  All parts of a message have one name.  From then on memory of
- * other processes is not mapped directly (ipc_adapt.h). */
+/* Active messages identify their sender by an address index or a number in the job; the same values
+ * occur in other launches.  Before this process sends to another launch, it takes a unique
+ * identity, and restarts its message numbers.  All parts of a message have the same identity.  From
+ * then on memory of other processes is not mapped directly (ipc_adapt.h). */
 static int use_unique_source(void)
 {
     static uint64_t source;
@@ -228,7 +228,7 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
     mpi_errno = remove_names(entry, n_contexts() * n_contexts());
     MPIR_ERR_CHECK(mpi_errno);
     for (int ctx_vni = 0; ctx_vni < num_vnis; ctx_vni++) {
-        /* The address may be given to another process, whose messages start at number 0 again. */
+        /* The address may be reused for another process, whose messages start at number 0 again. */
         for (int nic = 0; nic < num_nics; nic++) {
             for (int vni = 0; vni < num_vnis; vni++) {
                 tracker_remove(MPIDI_OFI_global.per_vni[ctx_vni].am_recv_seq_tracker,
@@ -245,8 +245,8 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
     goto fn_exit;
 }
 
-/* With one context a message can only go one way; with several MPICH spreads them by rules of its
- * own. */
+/* With one context there is only one path for a message; with several MPICH distributes messages by
+ * its own rules. */
 bool MPIDI_OFI_adapt_can_preconnect(void)
 {
     return MPIDI_OFI_ENABLE_TAGGED && MPIDI_OFI_global.num_nics == 1 &&
@@ -270,8 +270,8 @@ int MPIDI_OFI_adapt_preconnect(MPIDI_av_entry_t * to, unsigned epoch, int index)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* How often libfabric's rxm polls for connection requests, in microseconds; the default is every 10
- * ms, which both sides of a new connection would wait for. */
+/* Interval of libfabric's rxm between polls for connection requests, in microseconds; both sides of
+ * a new connection would wait for the default of 10 ms. */
 #define CONNECTING "FI_OFI_RXM_CM_PROGRESS_INTERVAL"
 #define CONNECTING_US "500"
 
@@ -286,6 +286,6 @@ void MPID_Adapt_before_init(void)
 void MPID_Adapt_after_init(void)
 {
     if (set_connecting)
-        unsetenv(CONNECTING);   /* the program's own environment is as it was */
+        unsetenv(CONNECTING);   /* the program's environment is unchanged */
     set_connecting = false;
 }

@@ -1,6 +1,6 @@
 /*
- * Unexpected messages that libfabric keeps for worlds that have ended (ch4_adapt_unexpected.h):
- * found by peeking for bits of their context id, and discarded there.  No state.
+ * Unexpected messages that libfabric holds for worlds that have ended (ch4_adapt_unexpected.h):
+ * found by a peek for bits of their context id, and discarded in libfabric.  No state.
  */
 
 #include "mpidimpl.h"
@@ -18,7 +18,7 @@ bool MPIDI_OFI_adapt_has_generations(void)
     return in_match_bits >> MPIDI_OFI_TAG_BITS == mask && (in_match_bits & protocol) == 0;
 }
 
-/* In the context of one endpoint.  A search without result causes an event, too. */
+/* Searches in the context of one endpoint.  A search without result causes an event, too. */
 static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t flags,
                 int *found, MPI_Status * status)
 {
@@ -41,7 +41,7 @@ static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t f
         MPIDI_OFI_PROGRESS(vni);
     }
     *found = 0;
-    if (err)                    /* nothing there, or a provider that cannot search */
+    if (err)                    /* no message, or a provider that cannot search */
         goto fn_exit;
     MPIDI_OFI_PROGRESS_WHILE(MPL_atomic_acquire_load_int(state) == MPIDI_OFI_PEEK_START, vni);
     *found = MPL_atomic_relaxed_load_int(state) == MPIDI_OFI_PEEK_FOUND;
@@ -59,7 +59,7 @@ int MPIDI_OFI_adapt_find_unexpected(MPIR_Context_id_t id, MPIR_Context_id_t mask
 {
     int mpi_errno = MPI_SUCCESS;
     uint64_t bits = (uint64_t) (id & mask) << MPIDI_OFI_TAG_BITS;
-    /* Messages with a protocol are part of requests, or of connecting to other jobs. */
+    /* Messages with a protocol are part of requests, or of connections to other jobs. */
     uint64_t ignore = ~(((uint64_t) mask << MPIDI_OFI_TAG_BITS) | MPIDI_OFI_PROTOCOL_MASK |
                         MPIDI_OFI_SYNC_SEND_ACK);
 

@@ -4,23 +4,23 @@
 #include "ofi_events.h"
 #include "ofi_dynproc.h"
 
-/* until libfabric reports the cancelled operations, after its other events */
+/* max polls until libfabric reports the cancelled operations, after its other events */
 #define POLLS 64
 
 void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank)
 {
     if (!MPID_Dynproc_may_end(comm))
         return;
-    /* whoever it goes to: see peer_of in ch4_failed_requests.c */
+    /* the receiver, for peer_of in ch4_failed_requests.c */
     sreq->status.MPI_SOURCE = rank;
-    /* the receive of the answer, if it awaits one */
+    /* the receive for the acknowledgement, if there is one */
     MPIDI_OFI_REQUEST(sreq, util.inject_buf) = NULL;
     sreq->comm = comm;
     MPIR_Comm_add_ref(comm);
 }
 
-/* Whether libfabric has reported it.  An operation that it does not know any more has been matched:
- * there is no event then. */
+/* Cancels an operation and polls until libfabric has reported that.  An operation that is unknown
+ * to libfabric has been matched: then there is no event. */
 static void cancel(MPIR_Request * req, void *context, bool is_done(MPIR_Request *))
 {
     int vni = MPIDI_Request_get_vci(req);
@@ -56,7 +56,7 @@ static bool is_answered(MPIR_Request * sreq)
     return !MPIDI_OFI_REQUEST(sreq, util.inject_buf);
 }
 
-/* The answer is not awaited any more; it completes with that if it was sent otherwise. */
+/* Drops the receive for the acknowledgement; this completes the request if its data were sent. */
 static void drop_answer(MPIR_Request * sreq)
 {
     MPIDI_OFI_ssendack_request_t *answer = MPIDI_OFI_REQUEST(sreq, util.inject_buf);
@@ -83,7 +83,7 @@ void MPIDI_OFI_dynproc_not_sent(MPIR_Request * sreq)
                                 MPIDI_OFI_REQUEST(sreq, event_id));
 }
 
-/* The device's reference is held for libfabric. */
+/* The device's reference is now held for libfabric. */
 void MPIDI_OFI_dynproc_force(MPIR_Request * req)
 {
     MPID_Dynproc_set_ended(req);
@@ -120,7 +120,7 @@ bool MPIDI_OFI_dynproc_error(int vni, MPIR_Request * req, const struct fi_cq_err
 
     switch (MPIDI_OFI_REQUEST(req, event_id)) {
         case MPIDI_OFI_EVENT_LATE:
-        case MPIDI_OFI_EVENT_SSEND_ACK:        /* nobody else cancels it */
+        case MPIDI_OFI_EVENT_SSEND_ACK:        /* cancelled only here */
             break;
         case MPIDI_OFI_EVENT_RECV:
         case MPIDI_OFI_EVENT_RECV_PACK:

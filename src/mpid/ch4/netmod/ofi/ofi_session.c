@@ -2,11 +2,11 @@
  * Rows of sessions (ch4_adapt_api.txt) for libfabric: addresses of single processes in its vector,
  * before the world's are exchanged.  SX5.
  *
- * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this
- * way do not use the world's shared memory with each other, then and later: a message must not
- * overtake one that was sent over the network.  Channels (ch4_channels.h) come before the first
+ * As text an address is the endpoint's name in hexadecimal.  Processes that have exchanged
+ * addresses in this way never use the world's shared memory with each other: a message must not
+ * overtake one that was sent over the network.  Channels (ch4_channels.h) are made before the first
  * message.  Active messages are marked with the rank instead of the sender's lpid in its own
- * vector, which is not the same everywhere.
+ * vector, which differs between processes.
  */
 
 #include "mpidimpl.h"
@@ -51,7 +51,7 @@ static size_t decode(const char *text, unsigned char *name)
     return length / 2;
 }
 
-/* The world's addresses come later. */
+/* The world's addresses are inserted later. */
 static void address_reset(int lpid)
 {
     known[lpid] = 0;
@@ -75,7 +75,7 @@ int MPIDI_OFI_session_insert(int lpid, const char *text)
     if (!known) {
         known = MPL_calloc(MPL_MAX(MPIR_Process.size, MPID_SESSION_LPIDS_MAX), 1, MPL_MEM_ADDRESS);
         MPIR_ERR_CHKANDJUMP(!known, mpi_errno, MPI_ERR_OTHER, "**nomem");
-        /* in a world they have been numbered already, by its ranks */
+        /* in a world they already have numbers, the ranks */
         if (!MPIR_Process.comm_world)
             MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(MPIR_Device_callbacks.session_lpid());
     }
@@ -87,7 +87,7 @@ int MPIDI_OFI_session_insert(int lpid, const char *text)
     MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1,
                                 &MPIDI_OFI_AV(entry).dest[0][0], 0ULL, NULL), avmap);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
-    /* also of itself: without a world it has no shared memory yet */
+    /* also for this process: without a world it has no shared memory yet */
     entry->is_local = MPIDI_LOCALITY__NETWORK;
 #endif
     known[lpid] = 1;
@@ -98,7 +98,7 @@ int MPIDI_OFI_session_insert(int lpid, const char *text)
     goto fn_exit;
 }
 
-/* As upstream waits for when it is taken down. */
+/* The condition that upstream waits for when it is finalised. */
 bool MPIDI_OFI_session_sends(void)
 {
     for (int vni = 0; vni < MPIDI_OFI_global.num_vnis; vni++) {

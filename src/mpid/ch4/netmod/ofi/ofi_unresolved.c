@@ -1,7 +1,6 @@
 /*
  * Rows of ch4_unresolved.h (ch4_adapt_api.txt) for libfabric: messages from any source, for which
- * some receives are always posted.  Their match bits are none that MPICH's messages or receives
- * have.
+ * some receives are always posted.  MPICH's messages and receives never have their match bits.
  */
 
 #include "mpidimpl.h"
@@ -9,7 +8,7 @@
 #include "ofi_noinline.h"
 #include "../../src/ch4_unresolved.h"
 
-#define EARS 8                  /* receives; what comes meanwhile waits in the network */
+#define EARS 8                  /* receives; further messages wait in the network */
 #define MATCH_BITS (MPIDI_OFI_DYNPROC_SEND | MPIDI_OFI_SYNC_SEND_ACK)
 
 static struct ear {

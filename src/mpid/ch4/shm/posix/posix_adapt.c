@@ -32,24 +32,24 @@ static struct {
     void *new_counter;          /* limit counter of the new world's collectives */
 } window;
 
-/* Memory that the last move left; unused from commit on, released by reclaim. */
+/* Memory from before the last move; unused from commit on, released by reclaim. */
 static struct {
     bool exists;
     transport_t transports[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
     void *counter;
 } previous;
 
-/* The shared memory of the previous world's collectives, which the kernel takes long to take
- * apart. */
+/* The shared memory of the previous world's collectives, which the kernel needs a long time to
+ * release. */
 #define SAVED_MAX 2              /* the world's and its node communicator's */
 static MPIDI_POSIX_release_gather_comm_t saved[SAVED_MAX];
 static int n_saved;
 
 /* ---- the segment ----------------------------------------------------------------------------- */
 
-/* After the local barrier and its blocks come, each on a page of its own: the limit counter of
- * collectives; for each pair of VCIs the cells with the queues of free ones (as
- * MPIDU_genq_shmem_pool_create_unsafe lays them out), and the terminals. */
+/* The local barrier and its blocks are followed by, each on a page of its own: the limit counter of
+ * collectives; for each pair of VCIs the cells with the queues of free ones (in the layout of
+ * MPIDU_genq_shmem_pool_create_unsafe), and the terminals. */
 
 #define PAGE 4096
 
@@ -104,7 +104,7 @@ static MPIDU_genq_shmem_queue_u *terminals_of(const MPIDI_Adapt_segment_t * segm
                                          in_pages(slab_bytes(segment->n_local)));
 }
 
-/* The cells of a transport as the process of this slot sees them. */
+/* The cells of a transport, for the process of this slot. */
 static MPIDU_genqi_shmem_pool_s pool_of(const MPIDI_Adapt_segment_t * segment, int transport,
                                         int slot)
 {
@@ -171,7 +171,7 @@ void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment)
     }
 }
 
-/* A transport over queues that are set up already; what MPIDI_POSIX_iqueue_init leaves. */
+/* Makes a transport over existing queues, in the state that MPIDI_POSIX_iqueue_init produces. */
 static int make_transport(const MPIDI_Adapt_segment_t * segment, int transport,
                           transport_t * result)
 {
@@ -253,7 +253,7 @@ void MPIDI_POSIX_adapt_renumber(int *slots, int union_size, int shift)
     }
 }
 
-/* The slots of the new segment, and the requests that are being received from each. */
+/* Sets the slots of the new segment, and moves the requests that are being received from each. */
 static int set_slots(const int *local_index, int n_local, int my_slot, const int *new_slot)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -280,8 +280,8 @@ static int set_slots(const int *local_index, int n_local, int my_slot, const int
     goto fn_exit;
 }
 
-/* One cell of an old queue, as MPIDI_POSIX_progress_recv would take it.  from is its sender's slot
- * in the new numbering. */
+/* Receives one cell of an old queue, as MPIDI_POSIX_progress_recv does. from is its sender's new
+ * slot. */
 static void receive_cell(MPIDI_POSIX_eager_iqueue_cell_t * cell, int from, int src_vsi, int vsi)
 {
     MPIR_Request **active = &MPIDI_POSIX_global.per_vsi[vsi].active_rreq[from];
@@ -339,7 +339,7 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
     int *new_slot = NULL, n_local = segment->n_local;
     MPIR_CHKLMEM_DECL(1);
 
-    /* by old slot, before the tables change; -1 for those who have left */
+    /* by old slot, before the tables change; -1: left */
     MPIR_CHKLMEM_MALLOC(new_slot, int *, MPIDI_POSIX_global.num_local * sizeof(int), mpi_errno,
                         "slots", MPL_MEM_SHM);
     for (int slot = 0; slot < MPIDI_POSIX_global.num_local; slot++)
@@ -350,7 +350,7 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
             new_slot[old] = slot;
     }
 
-    /* the first wait is one in which others may need this processor */
+    /* during the first wait others may need this processor */
     MPIDU_Init_shm_adapt_expect_sharers(segment->base, n_local);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(MPIDI_Adapt_progress);
     MPIR_ERR_CHECK(mpi_errno);
@@ -407,7 +407,7 @@ void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm)
     if (!state->is_initialized || MPIR_Object_get_ref(comm) != 1 || n_saved == SAVED_MAX)
         return;                 /* freed with the communicator */
     if (comm->rank == 0) {
-        /* It does not count for the new world's. */
+        /* It does not count for the new world's counter. */
         uint64_t bytes = state->flags_shm_size;
         bytes += state->bcast_buf_addr ? state->bcast_shm_size : 0;
         bytes += state->reduce_buf_addr ? state->reduce_shm_size : 0;
@@ -420,9 +420,9 @@ void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm)
 static int free_saved_collectives(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    static MPIR_Comm holder;    /* for stock's function */
+    static MPIR_Comm holder;    /* for upstream's function */
 
-    holder.rank = -1;           /* of rank 0 it would subtract the bytes again */
+    holder.rank = -1;           /* for rank 0 it would subtract the bytes again */
     while (n_saved > 0) {
         MPIDI_POSIX_COMM(&holder, release_gather) = saved[--n_saved];
         mpi_errno = MPIDI_POSIX_mpi_release_gather_comm_free(&holder);
@@ -451,7 +451,7 @@ int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
     MPIR_ERR_CHECK(mpi_errno);
 
     if (window.moved) {
-        /* The old world's communicators have given back what they had of the old counter. */
+        /* The old world's communicators have released their part of the old counter. */
         MPIDI_POSIX_global.shm_ptr = window.new_counter;
         MPIDI_POSIX_shm_limit_counter = (MPL_atomic_uint64_t *) window.new_counter;
     }

@@ -1,6 +1,6 @@
 /*
- * Sending and receiving on channels, as posix_am.h and posix_progress.h do in the host's segment.
- * See posix_channels.h.
+ * Sends and receives on channels, as posix_am.h and posix_progress.h do in the host's segment.  See
+ * posix_channels.h.
  */
 
 #include "mpidimpl.h"
@@ -12,10 +12,10 @@
 #include "mpidig_recv_utils.h"
 #include "../../src/ch4_dynproc.h"
 
-/* times that a channel was full, to see whether its end is still there */
+/* attempts on a full channel between two tests whether its peer has ended */
 #define POLL_AFTER 1024
-#define POLL_WAITS 4096         /* times that progress found an answer missing, for the same */
-/* polls between two tests whether the sender has closed its channels */
+#define POLL_WAITS 4096         /* polls with a missing reply between two such tests */
+/* polls between two tests whether the peer has closed its channels */
 #define POLL_RECEIVES 64
 
 struct MPIDI_POSIX_channels MPIDI_POSIX_channels;
@@ -24,8 +24,8 @@ struct MPIDI_POSIX_channels MPIDI_POSIX_channels;
 
 #define ANSWERED (MPIDIG_AM_SEND_FLAGS_RTS | MPIDIG_AM_SEND_FLAGS_SYNC)
 
-/* Requests that wait for its answer, or for space in its memory, would wait for ever.  flags: for
- * which answers. */
+/* Fails a request that waits for the process' reply, or for space in its memory, and would wait for
+ * ever. flags: the awaited replies. */
 static void fail_request(MPIR_Request * sreq, int flags)
 {
     MPID_Dynproc_set_ended(sreq);
@@ -49,15 +49,15 @@ static int drop(const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr, MPI
     return MPIDI_POSIX_OK;
 }
 
-/* ---- answers that are awaited ---------------------------------------------------------------- */
+/* ---- awaited replies ------------------------------------------------------------------------- */
 
 struct channel_wait {
     MPIR_Request *sreq;
-    int flags;                  /* for which ones */
+    int flags;                  /* the awaited replies */
     struct channel_wait *next;
 };
 
-/* Without memory it waits as long as it takes. */
+/* Without memory the request may wait for ever. */
 static void await_answer(struct channel *channel, const MPIDIG_hdr_t * hdr)
 {
     struct channel_wait *wait = MPL_malloc(sizeof(*wait), MPL_MEM_OTHER);
@@ -72,7 +72,7 @@ static void await_answer(struct channel *channel, const MPIDIG_hdr_t * hdr)
     channel->last_wait = wait;
 }
 
-/* Most are answered in the order in which they were sent. */
+/* Most replies arrive in the order in which the messages were sent. */
 static void answered(struct channel *channel, const MPIR_Request * sreq, int flag)
 {
     struct channel_wait **cursor = &channel->waits, *before = NULL;
@@ -90,7 +90,7 @@ static void answered(struct channel *channel, const MPIR_Request * sreq, int fla
     MPL_free(wait);
 }
 
-/* Whether what comes is such an answer. */
+/* Notes whether a message is such a reply. */
 static void note_answer(struct channel *channel, int handler, const void *am_hdr, MPI_Aint bytes)
 {
     if (handler == MPIDIG_SEND_CTS && bytes >= (MPI_Aint) sizeof(MPIDIG_send_cts_msg_t))
@@ -111,7 +111,7 @@ void MPIDI_POSIX_channel_fail_waits(struct channel *channel)
     }
 }
 
-/* The peer closes its channels last; a killed peer does not.  Messages that it sent before are
+/* A peer closes its channels at its end; a killed peer does not.  Messages that it sent before are
  * received first. */
 static bool will_not_answer(struct channel *channel)
 {
@@ -124,14 +124,15 @@ static bool will_not_answer(struct channel *channel)
 
 /* ---- receives of long collective operations -------------------------------------------------- */
 
-/* Flags report that a member has ended, and so do operations by messages instead (posix_flags.c),
- * and those to and from rank 0.  Of another operation upstream may discard the error. */
+/* Whether upstream returns the error: operations by flags report that a member has ended, and so do
+ * their replacements by messages (posix_flags.c), and operations to and from rank 0.  In other
+ * operations upstream may discard the error. */
 static bool reports_failure(int tag)
 {
     return tag == MPIR_BCAST_TAG || tag == MPIR_REDUCE_TAG || tag == MPIR_ALLREDUCE_TAG;
 }
 
-/* From whom such a receive is: the locality of its address; else MPIDI_LOCALITY__NETWORK. */
+/* The sender of such a receive: the locality of its address; else MPIDI_LOCALITY__NETWORK. */
 static unsigned awaited(MPIR_Request * rreq)
 {
     int source = MPIDIG_REQUEST(rreq, u.recv.source);
@@ -201,7 +202,7 @@ static void put_header(struct channel_record *record, const MPIDI_POSIX_am_heade
     memcpy(channel_payload(record), am_hdr, (size_t) am_hdr_sz);
 }
 
-/* Whether it is copied in this file, and not by datatypes. */
+/* Whether this file copies the data, without datatype processing. */
 static bool is_plain(const void *buf, MPI_Datatype datatype, MPI_Aint bytes)
 {
     MPL_pointer_attr_t attr;
@@ -212,7 +213,7 @@ static bool is_plain(const void *buf, MPI_Datatype datatype, MPI_Aint bytes)
     return attr.type == MPL_GPU_POINTER_UNREGISTERED_HOST;
 }
 
-/* As much as there is space for; the bytes of it. */
+/* Writes as much data as there is space for; returns its bytes. */
 static MPI_Aint put_data(struct channel *channel, const void *buf, MPI_Aint count,
                          MPI_Datatype datatype, MPI_Aint offset, void *to, MPI_Aint capacity)
 {
@@ -296,7 +297,8 @@ void MPIDI_POSIX_channels_without(int lpid)
     }
 }
 
-/* A message of a header alone has no request; the header of a long message names it. */
+/* A message with only a header has no request; the header of a long message contains the
+ * request. */
 static bool is_of(const MPIDI_POSIX_am_request_header_t * postponed, const MPIR_Request * req)
 {
     if (postponed->request || postponed->msg_hdr->handler_id != MPIDIG_SEND)
@@ -325,9 +327,8 @@ void MPIDI_POSIX_channels_counts(unsigned **open, unsigned long long **sent)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* The work of MPIDIG_recv_copy and MPIDIG_recv_copy_seg, for long data without datatype processing.
- * False: it is none of that.  That there is space for all that is to come has been checked when the
- * message began. */
+/* Does the work of MPIDIG_recv_copy and MPIDIG_recv_copy_seg for long data without datatype
+ * processing.  False: other data.  The space for the whole message was checked when it began. */
 static bool take_plainly(MPIR_Request * rreq, const void *data, MPI_Aint bytes, MPI_Aint offset)
 {
     MPIDIG_rreq_async_t *copied = &MPIDIG_REQUEST(rreq, req->recv_async);
@@ -364,7 +365,7 @@ static void take_part(struct channel *channel, void *data, MPI_Aint bytes)
     }
 }
 
-/* Whether all of a message that is sent has come with its beginning. */
+/* Whether a send message has arrived completely with its beginning. */
 static bool is_long_send(const MPIDI_POSIX_am_header_t * header, const void *am_hdr, MPI_Aint bytes)
 {
     const MPIDIG_hdr_t *hdr = am_hdr;
@@ -374,7 +375,7 @@ static bool is_long_send(const MPIDI_POSIX_am_header_t * header, const void *am_
         !(hdr->flags & MPIDIG_AM_SEND_FLAGS_RTS) && hdr->data_sz == bytes;
 }
 
-/* False: this cannot be the beginning of a message. */
+/* False: the data are no valid beginning of a message. */
 static bool take_first(struct channel *channel, const MPIDI_POSIX_am_header_t * header,
                        char *am_hdr, MPI_Aint bytes)
 {

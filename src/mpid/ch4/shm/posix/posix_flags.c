@@ -1,9 +1,9 @@
 /*
  * See posix_flags.h.
  *
- * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.
- * The rest of these lines is ours: the identity of the member, so that others can check whether it
- * lives, and in the lines of rank 0, the first operation with which the communicator has failed.
+ * Upstream has a cache line for the gather flag of each rank, and one for its release flag.  We use
+ * the rest of these lines: for the identity of the member, so that others can check whether it has
+ * ended, and in the lines of rank 0 for the first operation that failed.
  */
 
 #include "mpidimpl.h"
@@ -16,13 +16,13 @@
 #include <errno.h>
 #include <signal.h>
 
-#define POLL_AFTER 64           /* turns of waiting */
-#define PROGRESS_AFTER 4        /* turns that have given way */
+#define POLL_AFTER 64           /* rounds of waiting */
+#define PROGRESS_AFTER 4        /* rounds with a yield */
 
 struct member_lines {
     uint64_t gather_flag, pid;
     char rest[MPIDU_SHM_CACHE_LINE_LEN - 2 * sizeof(uint64_t)];
-    /* of rank 0: the number of the first operation that failed; 0: none has */
+    /* failed, for rank 0: the number of the first operation that failed; 0: none */
     uint64_t release_flag, failed;
     char rest2[MPIDU_SHM_CACHE_LINE_LEN - 2 * sizeof(uint64_t)];
 };
@@ -54,7 +54,7 @@ void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
         lines_of(comm)[comm->rank].pid = (uint64_t) getpid();
 }
 
-/* Processes that were started separately share a pid namespace, or they would not be
+/* Processes that were started separately share a pid namespace; otherwise they are not
  * homogeneous. */
 static bool has_ended(MPIR_Comm * comm, int rank)
 {
@@ -76,8 +76,8 @@ static bool has_failed(MPIR_Comm * comm)
     return failed && failed <= operation_of(comm);
 }
 
-/* Others may wait for this process, which gives up: what it writes from now on must not let them go
- * on. */
+/* This process gives up, while others may wait for it: values that it writes from now on must not
+ * release them. */
 static void fail(MPIR_Comm * comm)
 {
     static MPL_atomic_uint64_t nowhere;
@@ -90,7 +90,7 @@ static void fail(MPIR_Comm * comm)
     state_of(comm)->gather_flag_addr = state_of(comm)->release_flag_addr = &nowhere;
 }
 
-/* A flag that a member has written before its end counts. */
+/* A flag that a member has written before its end is valid. */
 static int poll_flag(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -173,12 +173,12 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
     MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;
 }
 
-/* ---- which operations ------------------------------------------------------------------------ */
+/* ---- choice of operations -------------------------------------------------------------------- */
 
 /* members; fewer get a broadcast in one message each, by upstream's algorithms */
 #define FEW 8
 
-/* All members know how long it is, and whether there are channels at all. */
+/* All members get the same result: all know the length, and whether channels are enabled. */
 static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
 {
     MPI_Aint size;
@@ -188,8 +188,9 @@ static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
            MPIDI_global.n_vcis == 1;
 }
 
-/* By flags members wait for each other in each cell.  Messages on channels are faster: between two
- * from the second cell on, among more, where some pass on what they get, from the third. */
+/* With flags members wait for each other in each cell.  Messages on channels are faster: between
+ * two members from the second cell on, among more, where some forward data, from the third cell
+ * on. */
 static bool broadcasts_by_messages(const MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
 {
     const MPI_Aint capacity =
@@ -199,7 +200,7 @@ static bool broadcasts_by_messages(const MPIR_Comm * comm, MPI_Aint count, MPI_D
            is_longer(count, datatype, comm->local_size == 2 ? capacity : 2 * capacity);
 }
 
-/* A sum is done cell by cell, where MPI_Reduce fills several. */
+/* A sum is computed cell by cell, while MPI_Reduce fills several cells. */
 static bool sums_by_messages(MPI_Aint count, MPI_Datatype datatype)
 {
     return is_longer(count, datatype, 2 * MPIDI_POSIX_RELEASE_GATHER_REDUCE_CELLSIZE);

@@ -30,34 +30,34 @@ cvars:
 
 #define MAILBOX_MAGIC 0x6c616e6573303276ull    /* of this layout */
 #define MAILBOX_BYTES_MAX (1ull << 36)
-/* of the greatest size, in a ring: more than a processor's own cache holds */
+/* records of max size in a ring: more than a processor's own cache holds */
 #define RING_RECORDS 32
-#define REACH_RECORDS 4         /* of these, as far as each channel goes where there are many */
+#define REACH_RECORDS 4         /* number of them that each of many channels uses */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
 struct recv_segment_head {
     uint64_t magic, nonce;
-    /* where the rings are, and how many bytes they hold */
+    /* number, position and size of the rings */
     uint64_t slots, first, stride, capacity;
-    uint64_t claims[MPIDI_POSIX_CHANNELS_MAX];  /* the nonce of who sends there; 0: nobody */
-    uint32_t claimers[MPIDI_POSIX_CHANNELS_MAX];        /* their processes; 0: not reported yet */
+    uint64_t claims[MPIDI_POSIX_CHANNELS_MAX];  /* the sender's nonce; 0: none */
+    uint32_t claimers[MPIDI_POSIX_CHANNELS_MAX];        /* senders' pids; 0: not written yet */
     uint32_t decisions[MPIDI_POSIX_CHANNELS_MAX];       /* by the owner: enum decision */
 };
 
-/* For a process that claimed a channel long before the other side did, and cannot know when that
- * happened. */
+/* For a process that claimed a channel long before the other side, and cannot detect when that one
+ * did. */
 enum decision { NOT_DECIDED, HAS_LANE, HAS_NONE };
 
 struct channel MPIDI_POSIX_channel[MPIDI_POSIX_CHANNELS_MAX];
 int MPIDI_POSIX_channels_top;
 
 static struct {
-    struct recv_segment_head *head;     /* all of it is mapped */
+    struct recv_segment_head *head;     /* the whole segment is mapped */
     struct channel_bc bc;
-    pid_t owner;                /* a forked process has none */
+    pid_t owner;                /* a forked process has no segment */
 } own;
 
-/* ---- our own --------------------------------------------------------------------------------- */
+/* ---- our receive segment --------------------------------------------------------------------- */
 
 static size_t whole_pages(size_t bytes)
 {
@@ -79,7 +79,7 @@ static void give_back(struct recv_segment_head *head, size_t slot)
                                 __ATOMIC_RELAXED);
 }
 
-/* So that nobody waits for space here, and no memory is held for us elsewhere. */
+/* So that no process waits for space here, or holds memory for us. */
 static void close_recv_segment(void)
 {
     if (own.owner != getpid())
@@ -119,7 +119,7 @@ static bool read_boot(char *boot, size_t bytes)
     return is_read && strspn(boot, "0123456789abcdef-") == strlen(boot) && *boot;
 }
 
-/* Leaves own.head alone if something fails. */
+/* Does not change own.head after an error. */
 static void make_recv_segment(void)
 {
     struct recv_segment_head plan = { 0 }, *head = MAP_FAILED;
@@ -156,7 +156,7 @@ void MPIDI_POSIX_channels_bc(char *bc, int bytes)
 {
     static bool tried;
 
-    /* not where processes of a host are to take each other for those of several */
+    /* not if processes of one host simulate several hosts */
     if (!tried && MPIR_CVAR_CH4_SHM_LANES > 0 && !MPIR_CVAR_NOLOCAL && !MPIR_CVAR_ODD_EVEN_CLIQUES
         && MPIR_CVAR_NUM_CLIQUES <= 1 && MPIDI_POSIX_global.num_vsis == 1)
         make_recv_segment();
@@ -167,7 +167,7 @@ void MPIDI_POSIX_channels_bc(char *bc, int bytes)
                  own.bc.device, own.bc.inode, own.bc.nonce);
 }
 
-/* ---- those of others ------------------------------------------------------------------------- */
+/* ---- receive segments of others -------------------------------------------------------------- */
 
 static bool read_bc(const char *text, struct channel_bc *bc)
 {
@@ -193,7 +193,7 @@ static int open_recv_segment(const struct channel_bc *bc)
     return fd;
 }
 
-/* Its size cannot change any more. */
+/* The size is sealed, so that it cannot change any more. */
 static bool is_sound(const struct recv_segment_head *head, const struct channel_bc *bc,
                      uint64_t bytes)
 {
@@ -211,11 +211,11 @@ static size_t head_bytes(void)
     return whole_pages(sizeof(struct recv_segment_head));
 }
 
-/* Of who is claiming a slot: no process has this nonce. */
+/* Marks a slot that is being claimed: no process has this nonce. */
 #define CLAIMING UINT64_MAX
 
-/* The owner searches for the nonce, and decides at once when it is there: what it decides must not
- * be written over. */
+/* The owner searches for the nonce, and decides as soon as it finds it: its decision must not be
+ * overwritten. */
 static bool claim_slot(struct recv_segment_head *head, uint64_t slots, size_t * slot)
 {
     for (*slot = 0; *slot < slots; ++*slot) {
@@ -232,7 +232,7 @@ static bool claim_slot(struct recv_segment_head *head, uint64_t slots, size_t * 
     return false;
 }
 
-/* Fills in what belongs to the peer's receive segment. */
+/* Sets the fields for the peer's receive segment. */
 static bool claim_in(struct channel *channel, int fd)
 {
     struct recv_segment_head *head =
@@ -241,7 +241,7 @@ static bool claim_in(struct channel *channel, int fd)
 
     if (head == MAP_FAILED)
         return false;
-    struct recv_segment_head seen = *head;      /* which is what has been checked then */
+    struct recv_segment_head seen = *head;      /* a copy, so that checked values do not change */
     if (fstat(fd, &status) || !is_sound(&seen, &channel->peer, (uint64_t) status.st_size) ||
         !claim_slot(head, seen.slots, &channel->slot)) {
         munmap(head, head_bytes());
@@ -281,8 +281,8 @@ static int free_channel(void)
     return i < MPL_MIN(MPIR_CVAR_CH4_SHM_LANES, MPIDI_POSIX_CHANNELS_MAX) ? i : -1;
 }
 
-/* Claims a channel in the receive segment of this business card; the number of the channel, or -1.
- * One that is there already is returned, as it is. */
+/* Claims a channel in the receive segment of this business card; returns its number, or -1.  An
+ * existing channel is returned unchanged. */
 static int claim(const char *text)
 {
     struct channel_bc bc;
@@ -309,8 +309,8 @@ static int claim(const char *text)
     return number;
 }
 
-/* How much memory long messages use, each time another part of it: all channels together as much as
- * one ring, if that is enough for each.  The one to this process itself does not count. */
+/* Limits the memory of long messages, which move through a ring: all channels together use as much
+ * as one ring, if that is enough for each.  The channel to this process itself does not count. */
 static void share_reach(void)
 {
     int n = 0;
@@ -330,7 +330,7 @@ static bool is_at(const struct channel *channel, int avtid, int lpid)
     return channel->avtid == avtid && channel->lpid == lpid;
 }
 
-/* Where this process sends to us, or own.head->slots. */
+/* The slot in which this process sends to us, or own.head->slots. */
 static size_t slot_of(unsigned long long nonce)
 {
     size_t slot = 0;
@@ -341,7 +341,7 @@ static size_t slot_of(unsigned long long nonce)
     return slot;
 }
 
-/* If it has claimed a channel it need not wait for ours. */
+/* Notifies a process that has claimed a channel not to wait for ours. */
 static void refuse(const char *text)
 {
     struct channel_bc bc;
@@ -355,7 +355,7 @@ static void refuse(const char *text)
 
 void MPIDI_POSIX_channels_offer(int avtid, int lpid, const char *bc)
 {
-    /* who was there before, and has disconnected */
+    /* a previous process with this lpid, which has disconnected */
     for (int i = 0; i < MPIDI_POSIX_channels_top; i++) {
         if (is_at(&MPIDI_POSIX_channel[i], avtid, lpid))
             MPIDI_POSIX_channel[i].avtid = -1;
@@ -369,9 +369,9 @@ void MPIDI_POSIX_channels_offer(int avtid, int lpid, const char *bc)
     }
 }
 
-/* ---- both together --------------------------------------------------------------------------- */
+/* ---- both sides ------------------------------------------------------------------------------ */
 
-/* When the peer has tried, too: the channel is open, or was released (false). */
+/* Called when the peer has tried, too: opens the channel, or releases it (false). */
 static bool decide_channel(struct channel *channel)
 {
     if (channel->state != CHANNEL_CLAIMED)
@@ -455,7 +455,7 @@ static void free_slot(size_t slot)
     __atomic_store_n(&own.head->claims[slot], 0, __ATOMIC_RELEASE);
 }
 
-/* Its slot in our receive segment is as new for the next one. */
+/* Resets the peer's slot in our receive segment for another process. */
 static void free_exited(struct channel *channel)
 {
     munmap(channel->memory, channel->memory_bytes);

@@ -1,6 +1,6 @@
 /*
- * Rows of sessions (ch4_adapt_api.txt) for posix: shared memory if there is no world yet, and if
- * other processes have entered the table before the own world.  SX5, SI9.
+ * Rows of sessions (ch4_adapt_api.txt) for posix: shared memory without a world, and after other
+ * processes were inserted in the table before the own world.  SX5, SI9.
  */
 
 #include "mpidimpl.h"
@@ -10,15 +10,15 @@
 #include "eager/iqueue/iqueue_types.h"
 #include "release_gather/release_gather.h"
 
-/* Without a world there is no shared memory; progress polls queues of our own then. */
+/* Without a world there is no shared memory; progress then polls private queues. */
 int MPIDI_POSIX_session_start(void)
 {
     static MPIDU_genq_shmem_queue_u empty[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
-    /* what a host's processes together may take is counted by worlds */
+    /* only worlds count the memory of all processes of a host */
     static MPL_atomic_uint64_t unlimited;
     int mpi_errno = MPI_SUCCESS;
 
-    /* freed, if MPI_Finalize has taken a world down; the next one reads it again */
+    /* freed if MPI_Finalize has ended a world; the next one reads it again */
     MPIDI_global.shm.posix.csel_root = NULL;
     if (!MPIDI_POSIX_shm_limit_counter)
         MPIDI_POSIX_shm_limit_counter = &unlimited;

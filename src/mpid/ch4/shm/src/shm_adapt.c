@@ -1,5 +1,5 @@
 /*
- * Rows of adaptations (ch4_adapt_api.txt) for shared memory: all of it is posix' (posix_adapt.c).
+ * Rows of adaptations (ch4_adapt_api.txt) for shared memory: all call posix (posix_adapt.c).
  */
 
 #include "mpidimpl.h"

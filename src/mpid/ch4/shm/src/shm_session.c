@@ -1,5 +1,5 @@
 /*
- * Rows of sessions and of channels (ch4_adapt_api.txt) for shared memory: all of it is posix'
+ * Rows of sessions and of channels (ch4_adapt_api.txt) for shared memory: all call posix
  * (posix_session.c, posix_recv_segment.c, posix_channels.c).
  */
 
