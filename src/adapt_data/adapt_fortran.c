@@ -20,7 +20,7 @@
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* adapt_window of the module, its numbers in their order. */
+/* adapt_window of the module, with its numbers in the same order. */
 struct fortran_window {
     int status, staying, leaving, joining, old_size, new_size, old_rank, new_rank;
     MPI_Fint old_world, intercomm, new_world, all;
@@ -147,13 +147,13 @@ static const char *check(const struct fortran_array *array, const struct fortran
     return NULL;
 }
 
-/* A slice of those that have it: extents and lower bounds. */
+/* A slice, on the processes that have it: extents and lower bounds. */
 struct agreement {
     int64_t kind, rank, extent[RANK_MAX], lower[RANK_MAX];
 };
 
 #define AGREED ((int) (sizeof(struct agreement) / sizeof(int64_t)))
-#define NOBODY (-INT64_MAX)     /* has it */
+#define NOBODY (-INT64_MAX)     /* no process has it */
 
 static const char *name_of_kind(int kind)
 {
@@ -207,7 +207,7 @@ static int agree_on_call(struct fortran_array *array, const epop_window_t *windo
     return adapt_refuse_difference(*channel, function, "the array", text);
 }
 
-/* Greatest and, negated, smallest of all processes: equal where everybody has the same. */
+/* The max and the negated min of all processes: they show whether all have the same value. */
 int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window,
                         const struct fortran_part *part, enum adapt_call_kind kind,
                         const char *function, const char *why)
@@ -248,7 +248,7 @@ int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window
     array->kind = part->kind;
     array->rank = part->rank;
     for (int k = 0; k < part->rank; k++) {
-        /* nobody has any of it: there are no elements */
+        /* no process has this extent: there are no elements */
         array->extent[k] = most->extent[k] < 0 ? 0 : most->extent[k];
         array->lower[k] = most->lower[k] == NOBODY ? 1 : most->lower[k];
     }
@@ -278,7 +278,7 @@ static int add(struct fortran_array *array, const MPIX_Adapt_memory *memory)
     return code ? code : free_code;
 }
 
-/* Whether as many slices are there as the layout has; -1 if it does not define that. */
+/* The number of slices by the layout; -1 if the layout does not define it. */
 static int64_t expected_slices(struct fortran_array *array)
 {
     int64_t count;
@@ -289,7 +289,7 @@ static int64_t expected_slices(struct fortran_array *array)
     return count;
 }
 
-/* Writes into `misfit` how the part differs from the layout; false: it fits, or that is not
+/* Writes into `misfit` how the part differs from the layout; false: it does not, or that is not
  * known. */
 static bool has_misfit(struct fortran_array *array, const struct fortran_part *part, int old_rank,
                        int64_t slices, char misfit[AGREEMENT_TEXT])
@@ -315,7 +315,7 @@ static bool has_misfit(struct fortran_array *array, const struct fortran_part *p
     return true;
 }
 
-/* As adapt_fortran_start, errors in the name of adapt_move or adapt_start. */
+/* As adapt_fortran_start; errors have the name adapt_move or adapt_start. */
 static int start(struct fortran_array *array, const epop_window_t *window,
                  const struct fortran_part *part, const MPIX_Adapt_memory *memory, void *slot)
 {
@@ -331,7 +331,7 @@ static int start(struct fortran_array *array, const epop_window_t *window,
     if (array->layout.kind == ADAPT_LAYOUT_IRREGULAR)
         code = MPIX_Adapt_data_set_count(array->data, 0, slices);
     array->former = array->base = slices > 0 ? part->first : NULL;
-    /* the wrong length or beginning is refused by all, like a part that is missing */
+    /* all processes refuse a wrong length or beginning, like a missing part */
     if (has_misfit(array, part, window->old_rank, slices, misfit)) {
         array->former = array->base = NULL;
         adapt_set_misfit(misfit);
@@ -396,7 +396,7 @@ int adapt_fortran_test(struct fortran_array *array, int *done)
     return MPIX_Adapt_data_test(array->data, 0, done);
 }
 
-/* *outcome: what is to be done with the allocatable; *slot: the module's. */
+/* *outcome: what the module does with the allocatable; *slot: the module's. */
 int adapt_fortran_wait(struct fortran_array *array, int kind, int rank, int *outcome, void **slot)
 {
     if (!array->slot || kind != array->kind || rank != array->rank)

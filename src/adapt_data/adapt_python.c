@@ -18,7 +18,7 @@ int adapt_python_init(int *status)
 {
     int code = MPI_Init_adapt(NULL, NULL, status);
 
-    /* as mpi4py has it: errors become exceptions */
+    /* as in mpi4py, errors become exceptions */
     if (!code)
         code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     return code ? code : MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -39,8 +39,8 @@ void adapt_python_statuses(int statuses[3])
     statuses[2] = MPI_ADAPT_STATUS_LEAVING;
 }
 
-/* [0] MPI_ERR_ARG, [1] MPI_ERR_IO, [2] MPI_ERR_NO_MEM, [3] MPI_ERR_OTHER: of the library's own
- * messages */
+/* [0] MPI_ERR_ARG, [1] MPI_ERR_IO, [2] MPI_ERR_NO_MEM, [3] MPI_ERR_OTHER: classes of the library's
+ * own messages */
 void adapt_python_classes(int classes[4])
 {
     classes[0] = MPI_ERR_ARG;
@@ -49,7 +49,7 @@ void adapt_python_classes(int classes[4])
     classes[3] = MPI_ERR_OTHER;
 }
 
-/* For libraries whose MPI defines it in a header (adapt_stub.h). */
+/* For an MPI that defines it in a header (adapt_stub.h). */
 int adapt_python_sizes(const char *rule)
 {
     return MPIX_Adapt_sizes(rule);
@@ -94,7 +94,7 @@ int adapt_python_barrier(MPI_Fint comm)
     return MPI_Barrier(MPI_Comm_f2c(comm));
 }
 
-/* At least MPI_MAX_ERROR_STRING characters; the class. */
+/* text: at least MPI_MAX_ERROR_STRING characters.  Returns the class. */
 int adapt_python_error(int code, char text[])
 {
     int length = 0, error_class = code;
@@ -113,7 +113,7 @@ int adapt_python_error_length(void)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* *owner: the old rank of the process that has it and leaves; -1: there is none. */
+/* *owner: the old rank of the leaving process that has the file; -1: there is none. */
 int adapt_python_file_owner(const epop_window_t *window, int has_it, int successor, int *owner)
 {
     return adapt_file_owner(window, has_it, successor, NULL, "elastic_mpi.Window.file", owner);
@@ -126,7 +126,7 @@ int adapt_python_file_end(const epop_window_t *window, int failed)
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-/* One box for each rank, of elements of `bytes` bytes.  *part is the new one. */
+/* One box for each rank, of elements of `bytes` bytes. *part is the new part. */
 int adapt_python_box_move(const epop_window_t *window, const char *name, int axes, int bytes,
                           MPIX_Boxes *boxes, const int nodes[], const int ghost[],
                           const MPIX_Adapt_memory *memory, void **part)
@@ -145,7 +145,7 @@ int adapt_python_box_move(const epop_window_t *window, const char *name, int axe
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-/* The items that have come: of column c an item has bytes[c] bytes. */
+/* The items that have arrived: in column c an item has bytes[c] bytes. */
 struct arrivals {
     int columns;
     const int *bytes;
@@ -170,15 +170,16 @@ static int append(int64_t count, const MPIX_Column columns[], void *state)
     return 0;
 }
 
-/* Up to `limit` of them. */
+/* Frees the types of the first `limit` columns. */
 static void free_types(MPIX_Column column[], int limit)
 {
     for (int c = 0; c < limit; c++)
         MPI_Type_free(&column[c].element);
 }
 
-/* *count: in items, out those that stay, at the front; *come: those that have come, in
- * items[columns], each to be freed by adapt_python_free. */
+/* *count: on entry all items, on return the staying ones, which are at the front. *come: the number
+ * of arrived items, which are in items[columns]; the caller frees each column with
+ * adapt_python_free. */
 int adapt_python_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                             int columns, void *const base[], const int bytes[], char *items[],
                             int64_t *come)
@@ -208,7 +209,7 @@ void adapt_python_free(void *items)
 
 /* ---- rows and cells -------------------------------------------------------------------------- */
 
-/* Their first step: what is wrong on one process (error; NULL: nothing) is an error of all. */
+/* Their first step: an error of one process (error; NULL: none) is an error of all. */
 int adapt_python_agree(const epop_window_t *window, int is_cells, const char *function,
                        const char *error)
 {

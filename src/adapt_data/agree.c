@@ -1,7 +1,7 @@
 /*
- * Before anything moves all processes of the window compute their schedules and take the memory for
- * the new parts.  Then they exchange the results, and whether they have registered the same data:
- * the call succeeds on all of them or on none.  SPEC-epop D2, D3, F1.
+ * Before anything moves, all processes of the window compute their schedules and allocate the new
+ * parts.  Then they exchange the results, and whether they have registered the same data: the call
+ * succeeds on all of them or on none.  SPEC-epop D2, D3, F1.
  *
  * That is one reduction (agreement.h).  The schedule of some arrays needs facts that only some
  * processes know (positions and lengths): these are sent after it, and a second reduction follows.
@@ -20,7 +20,7 @@
 #include "exchange.h"
 #include "failure.h"
 
-/* An error of this process; all get the worst of all processes. */
+/* An error of this process; all processes return the worst error of all. */
 struct verdict {
     int error_class;            /* MPI_SUCCESS, MPI_ERR_ARG, MPI_ERR_NO_MEM */
     int array;
@@ -64,7 +64,7 @@ static bool are_facts(const struct adapt_agree_call *call)
     return false;
 }
 
-/* Memory for them, by array: a number of each process. */
+/* Memory for the facts, by array: one number for each process. */
 static const char *make_space_for_facts(struct adapt_agree_call *call)
 {
     if (!are_facts(call))
@@ -82,7 +82,7 @@ static const char *make_space_for_facts(struct adapt_agree_call *call)
     return NULL;
 }
 
-/* Of an array: the lengths of the old parts, or the ranks of the old positions. */
+/* The facts of an array: the lengths of the old parts, or the ranks of the old positions. */
 static int report_facts(const struct adapt_agree_call *call, int k)
 {
     const struct adapt_array *array = call->data->arrays[k];
@@ -160,8 +160,8 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
     return error;
 }
 
-/* A part that is the beginning of the old one needs no other memory: it is unchanged, or becomes
- * shorter, which malloc's memory can. */
+/* A part that is the beginning of the old one needs no new memory: it is unchanged, or becomes
+ * shorter, which is possible with memory of malloc. */
 static bool stays_where_it_is(const struct adapt_array *array)
 {
     const struct adapt_schedule *schedule = &array->schedule;
@@ -186,7 +186,7 @@ static const char *make_part(struct adapt_array *array)
     return NULL;
 }
 
-/* check: its memory, too. */
+/* check: checks its memory, too. */
 static const char *prepare(const struct adapt_agree_call *call, int k, bool capacity, bool check)
 {
     struct adapt_array *array = call->data->arrays[k];
@@ -214,7 +214,7 @@ static const char *prepare(const struct adapt_agree_call *call, int k, bool capa
 
 /* ---- agreement ------------------------------------------------------------------------------- */
 
-/* The worst verdict of all processes, and whether they mean the same. */
+/* The worst verdict of all processes, and whether they have the same terms. */
 static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
 {
     const MPIX_Adapt_data data = call->data;
@@ -266,8 +266,8 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
     return NULL;
 }
 
-/* Calls with or without facts, as long as nothing is wrong.  Memory that is too short may follow
- * from terms that differ, so the terms of all arrays are made nevertheless. */
+/* Prepares the arrays with or without facts, until an error occurs.  Memory that is too short may
+ * result from different terms, so the terms of all arrays are computed nevertheless. */
 static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool capacity,
                         struct verdict *verdict)
 {
@@ -282,7 +282,7 @@ static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bo
     }
 }
 
-/* error: what is wrong with the call itself. */
+/* error: an error of the call itself. */
 static int agree_on_all(struct adapt_agree_call *call, const char *error)
 {
     const bool capacity = call->kind != ADAPT_CALL_VOLUME;

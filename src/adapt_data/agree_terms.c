@@ -8,7 +8,7 @@
 #include "distribution.h"
 #include "failure.h"
 
-/* ---- what is registered ---------------------------------------------------------------------- */
+/* ---- registrations --------------------------------------------------------------------------- */
 
 static const char *name_of_kind(int kind)
 {
@@ -20,7 +20,7 @@ static const char *name_of_kind(int kind)
     return kind > 0 && kind <= ADAPT_LAYOUT_SHARED ? names[kind] : names[0];
 }
 
-/* Terms that are the same on all processes. */
+/* The terms that must be the same on all processes. */
 static int64_t signature_of(const struct adapt_array *array)
 {
     const int64_t numbers[] = { array->layout.kind, array->layout.n, array->layout.block,
@@ -54,7 +54,7 @@ static void describe(const struct adapt_array *array, bool is_moved, char text[A
                  is_moved ? "" : " and is not moved, or is started already");
 }
 
-/* Functions of the program have listed its pieces, for this window. */
+/* Whether functions of the program have listed its pieces, for this window. */
 static bool is_listed(const struct adapt_agree_call *call, const struct adapt_array *array)
 {
     return array->layout.kind == ADAPT_LAYOUT_USER ||
@@ -63,7 +63,7 @@ static bool is_listed(const struct adapt_agree_call *call, const struct adapt_ar
 
 #define PIECE_NUMBERS 3
 
-/* In adapt_reserve, *count numbers; NULL: no memory. */
+/* *count numbers, in memory of adapt_reserve; NULL: out of memory. */
 static int64_t *list_pieces(const struct adapt_distribution *distribution, int64_t *count)
 {
     int64_t *list = adapt_reserve(PIECE_NUMBERS * distribution->count, sizeof(int64_t));
@@ -104,7 +104,7 @@ int64_t adapt_arrays_terms(const struct adapt_agree_call *call)
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
-/* Fails if registrations differ; *found: they do. */
+/* Fails if registrations differ; *found: whether they differ. */
 static int refuse_registrations(const struct adapt_agree_call *call, bool *found)
 {
     enum { COUNT, FIRST, END, HEAD, EACH = 2 };
@@ -138,7 +138,7 @@ static int refuse_registrations(const struct adapt_agree_call *call, bool *found
     return adapt_refuse_difference(call->channel, call->function, what, text);
 }
 
-/* Fails if the pieces of one world differ; *found: they do. */
+/* Fails if the pieces of one world differ; *found: whether they differ. */
 static int refuse_pieces(const struct adapt_agree_call *call, const struct adapt_array *array,
                          const struct adapt_distribution *distribution, bool *found)
 {
@@ -163,7 +163,7 @@ static int refuse_pieces(const struct adapt_agree_call *call, const struct adapt
     return adapt_refuse_difference(call->channel, call->function, what, text);
 }
 
-/* Fails if what is registered beside arrays differs; *found: it does. */
+/* Fails if objects that are registered beside arrays differ; *found: whether they differ. */
 static int refuse_parts(const struct adapt_agree_call *call, bool *found)
 {
     const int64_t terms = adapt_parts_terms(call->data);

@@ -56,7 +56,8 @@ static void append(char *message, size_t capacity, const char *text, int more, c
         snprintf(message + length, capacity - length, "%s on %s %d", text, role, number);
 }
 
-/* The text of process 0 and of the first one with another text, and who else has which. */
+/* Writes the text of process 0, that of the first process with another text, and how many others
+ * have each. */
 static int list_texts(struct adapt_channel *channel, const char *text, char *message,
                       size_t capacity)
 {
@@ -117,8 +118,8 @@ static int refuse_calls(struct adapt_channel *channel, const struct adapt_propos
 
 enum { LEVEL_NO_MEMORY = 1, LEVEL_WEAK, LEVEL_WRONG };
 
-/* Greater is worse: wrong use before lack of memory, then the lowest order, then the lowest
- * process. */
+/* A greater value is a worse error: wrong use before lack of memory, then the lowest order, then
+ * the lowest process. */
 static int64_t severity(const struct adapt_channel *channel, const struct adapt_proposal *mine)
 {
     int rank;
@@ -132,7 +133,7 @@ static int64_t severity(const struct adapt_channel *channel, const struct adapt_
         (int64_t) (0xffff - (mine->order & 0xffff)) << 32 | (INT32_MAX - rank);
 }
 
-/* The error of one process, on all. */
+/* Returns the error of one process, on all. */
 static int refuse_worst(struct adapt_channel *channel, const struct adapt_proposal *mine,
                         int64_t worst)
 {

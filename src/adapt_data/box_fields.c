@@ -73,7 +73,7 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
     return adapt_data_take(data, &made->part, fields[0].name, function);
 }
 
-/* ---- of a move ------------------------------------------------------------------------------- */
+/* ---- functions for a move -------------------------------------------------------------------- */
 
 const char *adapt_list_boxes(struct adapt_boxes *listed, int size, MPIX_Boxes *boxes, void *state)
 {

@@ -77,7 +77,7 @@ void adapt_box_parts(const struct adapt_box *domain, int size, int parts[BOX_AXE
         parts[axis] = 1;
         length[axis] = (double) (domain->high[axis] - domain->low[axis]);
     }
-    /* the greatest prime factors first, each to what is longest then */
+    /* the greatest prime factors first, each to the axis with the longest parts */
     for (int rest = size; rest > 1;) {
         int factor = rest, longest = 0;
         for (int divisor = 2; divisor <= factor / divisor;) {
@@ -126,7 +126,7 @@ static const char *add(struct adapt_box_list *list, const struct adapt_box_piece
     return NULL;
 }
 
-/* Adds a piece in slices along its longest axis, of at most `limit` values if a layer is not
+/* Adds a piece in slices along its longest axis, of at most `limit` values unless one layer has
  * more. */
 static const char *add_slices(struct adapt_box_list *list, struct adapt_box_piece piece,
                               int64_t limit)
@@ -150,8 +150,8 @@ static const char *add_slices(struct adapt_box_list *list, struct adapt_box_piec
     return error;
 }
 
-/* Splits every region of `from` into what is in `box`, added to `inside`, and the rest, which
- * stays. */
+/* Splits every region of `from` into its part in `box`, which is added to `inside`, and the rest,
+ * which stays. */
 static const char *cut(struct adapt_box_list *from, const struct adapt_box *box,
                        struct adapt_box_list *inside)
 {
@@ -198,10 +198,10 @@ struct making {
     const struct adapt_roles *roles;
     const int *nodes;
     int64_t limit;
-    int process;                /* this one */
+    int process;                /* this process */
 };
 
-/* Takes what the old boxes of `rank` have out of `wanted`, for the new box `piece` of
+/* Removes the values that the old boxes of `rank` have from `wanted`, for the new box `piece` of
  * `receiver`. */
 static const char *take_from(const struct making *making, int rank, int receiver,
                              struct adapt_box_piece piece, struct adapt_box_list *wanted)
@@ -234,8 +234,8 @@ static const char *take_from(const struct making *making, int rank, int receiver
     return error;
 }
 
-/* Where the values of a new box come from: its process, then the lowest old rank that has them.
- * All that call it find the same. */
+/* The sources of the values of a new box: its process, then the lowest old rank that has them.  All
+ * callers get the same result. */
 static const char *find_sources(const struct making *making, int receiver, int new_box,
                                 const struct adapt_box *box)
 {

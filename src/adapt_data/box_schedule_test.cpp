@@ -37,7 +37,7 @@ World even(const adapt_box &domain, int size)
     return world;
 }
 
-/* Tiles, dealt to the ranks by a seed; some ranks may have none. */
+/* Tiles, distributed to the ranks at random (seed); some ranks may have none. */
 World tiles(const adapt_box &domain, int count, int size, unsigned seed)
 {
     std::mt19937 random(seed);
@@ -99,9 +99,9 @@ std::set<Point> values_of(const adapt_boxes &world, int rank, const int nodes[3]
     return values;
 }
 
-/* Both ends have the same messages in the same order; each value that a process wants comes once,
- * from one who had it, and only if it did not have it itself.  Returns how many values went over
- * the wire. */
+/* Both ends have the same messages in the same order; each value that a process needs arrives once,
+ * from a process that had it, and only if the receiver did not have it.  Returns the number of
+ * values sent. */
 int64_t move(World &from, World &to, const Window &window, const int nodes[3], int64_t limit)
 {
     adapt_boxes old = from.view(), coming = to.view();
@@ -187,7 +187,7 @@ TEST(AdaptBoxes, even_cuts_cover_the_domain)
     EXPECT_EQ(parts[0] * 100 + parts[1] * 10 + parts[2], 421);
 }
 
-/* Of cells: what changes its owner, and nothing else. */
+/* Cells move exactly if they change their owner. */
 TEST(AdaptBoxes, V1_cells_move_once_if_their_owner_changes)
 {
     const adapt_box domain = {{1, 1, 0}, {20, 14, 1}};

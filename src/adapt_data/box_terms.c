@@ -20,7 +20,7 @@ void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t c
 
 #define FIELD_NUMBERS (2 + 2 * BOX_AXES)
 
-/* The terms of a field, which are the same on all processes. */
+/* The terms of a field, which must be the same on all processes. */
 static void list_field(const MPIX_Field *field, int64_t numbers[FIELD_NUMBERS])
 {
     int size = 0;
@@ -55,7 +55,7 @@ int64_t adapt_box_terms_hash(const struct adapt_box_terms *terms)
     return mix_boxes(mix_boxes(hash, terms->old), terms->coming);
 }
 
-/* Fails if fields differ; *found: they do. */
+/* Fails if fields differ; *found: whether they differ. */
 static int refuse_fields(const struct adapt_box_terms *terms, bool *found)
 {
     const int64_t counts[] = { terms->count, terms->axes };
@@ -85,7 +85,7 @@ static int refuse_fields(const struct adapt_box_terms *terms, bool *found)
     return code;
 }
 
-/* Fails if the boxes of one world differ; *found: they do. */
+/* Fails if the boxes of one world differ; *found: whether they differ. */
 static int refuse_boxes(const struct adapt_box_terms *terms, const struct adapt_boxes *boxes,
                         bool *found)
 {

@@ -22,21 +22,21 @@
 _Static_assert(sizeof(MPIX_Box) == sizeof(struct adapt_box) && MPIX_BOX_AXES == BOX_AXES,
                "the same boxes");
 
-/* From start to wait. */
+/* State of a move, from start to wait. */
 struct call {
     struct MPIX_Adapt_motion_s motion;
-    const char *function;       /* that was called */
+    const char *function;       /* the called function */
     const epop_window_t *window;
     int axes, count;
     MPIX_Boxes *boxes;
-    void *state, *new_state;    /* of boxes, for the old world and for the new one */
+    void *state, *new_state;    /* states of `boxes`, for the old world and for the new one */
     const MPIX_Field *fields;
-    MPIX_Field *copies;         /* that fields are, once there is memory */
+    MPIX_Field *copies;         /* memory of `fields`, after its allocation */
     struct adapt_roles roles;
     int *process_of_new;
     struct adapt_boxes old, coming;
-    bool is_unchanged;          /* this process' boxes are what they were */
-    char error[AGREEMENT_TEXT]; /* for texts that are made */
+    bool is_unchanged;          /* this process' boxes are unchanged */
+    char error[AGREEMENT_TEXT]; /* for formatted texts */
     int64_t chunk;              /* bytes */
 
     /* [count] by field */
@@ -56,7 +56,7 @@ static const struct adapt_box *own_box(const struct adapt_boxes *boxes, int rank
 
 /* ---- preparation ----------------------------------------------------------------------------- */
 
-/* With the name of the field, in call->error. */
+/* Writes the error with the name of the field into call->error. */
 static const char *name_field(struct call *call, int f, const char *error)
 {
     char text[AGREEMENT_TEXT];
@@ -67,7 +67,7 @@ static const char *name_field(struct call *call, int f, const char *error)
     return call->error;
 }
 
-/* When it is known that all processes mean the same boxes. */
+/* Called when all processes are known to have the same boxes. */
 static const char *check_memory(struct call *call, int f)
 {
     const MPIX_Field *field = &call->fields[f];
@@ -169,7 +169,7 @@ static const char *make_parts(struct call *call, int f)
     return NULL;
 }
 
-/* The program's own may be out of scope when they are waited for. */
+/* The program's own fields may be out of scope at the wait. */
 static const char *copy_fields(struct call *call)
 {
     call->copies = adapt_reserve(call->count, sizeof(*call->copies));
@@ -181,7 +181,7 @@ static const char *copy_fields(struct call *call)
     return NULL;
 }
 
-/* All but what needs the size of messages. */
+/* Everything that does not need the size of messages. */
 static const char *read_boxes(struct call *call)
 {
     const char *error = copy_fields(call);
@@ -228,7 +228,7 @@ static const char *prepare(struct call *call)
 
 /* ---- agreement ------------------------------------------------------------------------------- */
 
-/* It works on all processes or on none. */
+/* Succeeds on all processes or on none. */
 static int agree(struct call *call, const char *error)
 {
     const struct adapt_box_terms terms = {.channel = call->motion.channel,
@@ -322,7 +322,7 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     return code ? code : free_code;
 }
 
-/* Copies the values that stay while messages are under way. */
+/* Copies the staying values while messages are in transit. */
 static int begin(struct call *call)
 {
     struct adapt_exchange *exchange = &call->motion.exchange;
@@ -418,7 +418,8 @@ static const char *check_call(const struct call *call)
     return NULL;
 }
 
-/* All but the messages: on all processes or on none.  Without memory for it `call` is NULL. */
+/* Everything except the messages; succeeds on all processes or on none.  `call` is NULL if there
+ * was no memory for it. */
 static int start(struct call *call, const struct call *described, const char *error)
 {
     struct call alone, *here = call ? call : &alone;

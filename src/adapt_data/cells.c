@@ -22,7 +22,7 @@ struct registered {
     MPIX_Column *column;        /* [columns] with datatypes of their own */
     int64_t count;              /* of the copies, from window to put */
     char **copies;              /* [columns] */
-    const void **values;        /* [columns] of one item */
+    const void **values;        /* [columns] addresses of one item's values */
 };
 
 static int64_t extent_of(const struct registered *it, int c)
@@ -62,7 +62,7 @@ static const char *count_items(struct registered *it)
     return NULL;
 }
 
-/* A column without its gaps, and without what has no destination. */
+/* Copies a column without its gaps, and without items that have no destination. */
 static void copy_column(const struct registered *it, int c, const int destination[])
 {
     const int64_t extent = extent_of(it, c);
@@ -79,7 +79,7 @@ static void copy_column(const struct registered *it, int c, const int destinatio
             }
 }
 
-/* Destinations of items that have one; *count: how many. */
+/* Moves the destinations of items that have one to the front; *count: their number. */
 static void close_gaps(int destination[], int64_t *count)
 {
     int64_t left = 0;

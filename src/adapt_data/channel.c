@@ -8,12 +8,13 @@
 #include "data.h"
 #include "failure.h"
 
-#define TAG_REMINDER 32767      /* every MPI has that many */
+#define TAG_REMINDER 32767      /* the tag that every MPI supports */
 
 static struct adapt_channel the_channel;        /* there is one window at a time */
 static bool is_open, is_watched;        /* is_watched: the attribute is set */
-static epop_window_t the_window;        /* new_rank_of NULL: none is known */
-static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, to notice the commit */
+static epop_window_t the_window;        /* new_rank_of NULL: no window is known */
+/* of an attribute of the old world, which detects the commit */
+static int key = MPI_KEYVAL_INVALID;
 static int windows = 1;         /* the number of the present one */
 
 /* Parts that have moved in the present window. */
@@ -30,7 +31,7 @@ void adapt_channel_set_moved(const void *part, const char *name)
     struct moved *made = part ? malloc(sizeof(*made) + strlen(name) + 1) : NULL;
 
     if (!made)
-        return;                 /* a second move of it will not be noticed */
+        return;                 /* a second move of the part will not be detected */
     made->part = part;
     strcpy(made->name, name);
     made->next = all_moved;
@@ -149,14 +150,14 @@ int adapt_channel_tag(struct adapt_channel *channel)
 
 /* ---- debts ----------------------------------------------------------------------------------- */
 
-/* The communicator's name is that of what has been pending for longest. */
+/* The communicator has the name of the debt that has been pending for the longest time. */
 static int send_debt(struct adapt_channel *channel)
 {
     const struct adapt_debt *debt = channel->pending;
     char text[MPI_MAX_OBJECT_NAME + 100];
 
     snprintf(text, sizeof(text), "%s '%.80s' (not waited for)", debt->kind, debt->name);
-    text[MPI_MAX_OBJECT_NAME - 1] = '\0';       /* of another MPI it may be shorter */
+    text[MPI_MAX_OBJECT_NAME - 1] = '\0';       /* another MPI may have a shorter max */
     return MPI_Comm_set_name(channel->all, text);
 }
 

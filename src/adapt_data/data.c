@@ -9,7 +9,7 @@ static int wrong(const char *function, const char *what)
     return adapt_fail(MPI_ERR_ARG, "%s: %s", function, what);
 }
 
-/* On a joining process a shared variable is there, but not its value. */
+/* On a joining process a shared variable exists, but has no value yet. */
 static void set_shared(MPIX_Adapt_data data, const epop_window_t *window)
 {
     for (int k = 0; k < data->count; k++) {
@@ -26,8 +26,8 @@ static struct adapt_array *find(MPIX_Adapt_data data, int array)
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-/* Sets the range of arrays that a call names: [*first, *end); none if there is an error.  The error
- * is for all processes. */
+/* Sets the range of arrays of a call: [*first, *end); empty after an error.  The error is for all
+ * processes. */
 static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window, int array,
                               int *first, int *end)
 {
@@ -46,7 +46,7 @@ static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window,
     return NULL;
 }
 
-/* After an MPI error: the old part is the array's, nothing of the new one is left. */
+/* After an MPI error: the array keeps its old part, the new one is freed. */
 static void give_up(MPIX_Adapt_data data, struct adapt_array *array, int k)
 {
     array->is_started = false;
@@ -73,7 +73,7 @@ static int begin(MPIX_Adapt_data data, int k, bool owe)
     return code;
 }
 
-/* owe: commit shall refuse the window until they are waited for. */
+/* owe: commit must refuse the window until the arrays are waited for. */
 static int start(MPIX_Adapt_data data, const epop_window_t *window, int array, bool owe,
                  const char *function)
 {
@@ -99,7 +99,7 @@ int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int
     return start(data, window, array, true, "MPIX_Adapt_data_start");
 }
 
-/* Its new part is the array's from now on. */
+/* The new part becomes the array's part. */
 static int finish(MPIX_Adapt_data data, struct adapt_array *array)
 {
     if (*array->base != array->new_part)
@@ -183,9 +183,9 @@ int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t 
     return MPI_SUCCESS;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
-/* The distribution of the present world, if it follows from what is known here. */
+/* Computes the distribution of the present world, if this process has the data for it. */
 static const char *know(struct adapt_array *array)
 {
     int size;

@@ -14,16 +14,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The numbers are those of the binary interfaces: attributes are the same in CUDA's driver and in
- * HIP's runtime, memory of the device is 2, and 1 before version 6 of HIP. */
+/* Constants of the binary interfaces: attributes are the same in CUDA's driver and in HIP's
+ * runtime; device memory is 2, and 1 before version 6 of HIP. */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ON_DEVICE = 2, ON_DEVICE_OLD = 1, HIP_6 = 60000000 };
 
 typedef int cuda_query(void *value, int attribute, unsigned long long address);
 typedef int hip_query(void *value, int attribute, void *address);
 typedef int hip_version(int *version);
 
-static unsigned long long adds; /* libraries that had been loaded at the last search */
-static bool is_loaded;          /* one of those below was among them */
+static unsigned long long adds; /* number of loaded libraries at the last search */
+static bool is_loaded;          /* one of the libraries below was loaded */
 
 static int check_name(struct dl_phdr_info *info, size_t size, void *begins)
 {
@@ -44,8 +44,8 @@ static int check_name(struct dl_phdr_info *info, size_t size, void *begins)
     return 0;
 }
 
-/* Whether one of the libraries may be loaded.  dlopen would search all folders for each of them,
- * which takes longer than moving a small array. */
+/* Whether one of the libraries may be loaded. dlopen would search all folders for each of them,
+ * which takes longer than the move of a small array. */
 static bool may_be_loaded(void)
 {
     bool begins = true;
@@ -54,7 +54,7 @@ static bool may_be_loaded(void)
     return is_loaded;
 }
 
-/* A library that the program has loaded; this one loads none. */
+/* Finds a library that the program has loaded; loads none. */
 static void *find_loaded(const char *const names[])
 {
     void *library = NULL;
@@ -95,7 +95,7 @@ static bool is_of_hip(void *runtime, const void *address)
 }
 
 /* A query of Level Zero needs the program's context.  But the host cannot read memory of its
- * devices; what it can read, shared memory too, moves. */
+ * devices; all memory that it can read, including shared memory, can be moved. */
 static bool is_of_level_zero(const void *address)
 {
     char byte;

@@ -100,7 +100,7 @@ static int by_low(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Adds the pieces of one rank them to the list. */
+/* Adds the pieces of one rank to the list. */
 static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
                               int rank, int64_t *capacity_for)
 {
@@ -130,11 +130,11 @@ static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adap
     return error;
 }
 
-#define MISFITS_MAX 5          /* that are reported */
+#define MISFITS_MAX 5          /* max number that is reported */
 #define MISFIT_LENGTH 100
 
-/* Finds elements that nobody owns, and elements that two ranks own, in pieces by number.  NULL:
- * none, and *end elements. */
+/* Finds elements without an owner, and elements with two owners, in pieces sorted by number.  NULL:
+ * none; *end is the number of elements. */
 static const char *find_misfits(const struct adapt_piece *pieces, int64_t count, int64_t *end)
 {
     static _Thread_local char text[(MISFITS_MAX + 1) * MISFIT_LENGTH];
@@ -255,7 +255,7 @@ void adapt_distribution_clear(struct adapt_distribution *distribution)
     *distribution = (struct adapt_distribution) {.kind = distribution->kind,.size = 0 };
 }
 
-/* ---- who owns an element --------------------------------------------------------------------- */
+/* ---- owner of an element --------------------------------------------------------------------- */
 
 static int64_t piece_of(const struct adapt_distribution *distribution, int64_t i)
 {
@@ -313,7 +313,7 @@ int adapt_distribution_owner(const struct adapt_distribution *distribution, int6
     }
 }
 
-/* ---- what a rank owns ------------------------------------------------------------------------ */
+/* ---- elements of a rank ---------------------------------------------------------------------- */
 
 static bool next_of_grid(const struct adapt_distribution *distribution, int position, int64_t from,
                          int64_t *low, int64_t *high)
@@ -355,7 +355,7 @@ static bool next_of_cyclic(const struct adapt_distribution *distribution, int ra
 static bool next_of_list(const struct adapt_distribution *distribution, int rank, int64_t from,
                          int64_t *low, int64_t *high)
 {
-    int64_t first = rank, end = (int64_t) rank + 1;     /* irregular: a piece each */
+    int64_t first = rank, end = (int64_t) rank + 1;     /* irregular: one piece for each rank */
 
     if (distribution->kind == ADAPT_LAYOUT_USER) {
         first = distribution->first_own[rank];

@@ -18,7 +18,7 @@ int adapt_exchange_distance(int sender, int receiver, int processes)
 
 int64_t adapt_exchange_chunk(void)
 {
-    static int64_t chunk;       /* of the environment, at the first use */
+    static int64_t chunk;       /* read from the environment at the first use */
 
     if (chunk == 0) {
         const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
@@ -31,14 +31,14 @@ int64_t adapt_exchange_chunk(void)
 
 /* ---- one list -------------------------------------------------------------------------------- */
 
-/* If messages are reported in order, number k is in slot k mod EXCHANGE_MESSAGES and is through
- * after those before it; elsewhere any free slot does. */
+/* If messages are reported in order, message k uses slot k mod EXCHANGE_MESSAGES and completes
+ * after the earlier ones; otherwise it uses any free slot. */
 static bool is_ordered(const struct adapt_exchange *exchange, bool sends)
 {
     return !sends && exchange->arrived;
 }
 
-/* For the next message; -1: none. */
+/* The slot for the next message; -1: none. */
 static int find_slot(const struct adapt_exchange *exchange, const struct adapt_exchange_side *side,
                      bool sends)
 {
@@ -53,7 +53,8 @@ static int find_slot(const struct adapt_exchange *exchange, const struct adapt_e
     return slot;
 }
 
-/* The other processes have agreed, and wait for the message.  MPI has raised its own errors. */
+/* An error of memory must be raised, because the other processes have agreed and wait for the
+ * message.  MPI has raised its own errors. */
 static int raise_missing_memory(int code)
 {
     if (code != MPI_ERR_NO_MEM)
@@ -78,7 +79,7 @@ static int post_more(struct adapt_exchange *exchange, bool sends)
     return code;
 }
 
-/* Takes what is complete from the front. */
+/* Removes complete messages from the front. */
 static int take_in_order(struct adapt_exchange *exchange)
 {
     struct adapt_exchange_side *side = &exchange->receive;
@@ -100,8 +101,8 @@ static bool is_through(const struct adapt_exchange *exchange)
                               exchange->receive.through == exchange->receives);
 }
 
-/* Nothing of it is pending afterwards: its buffers are the caller's.  A message to a process that
- * does not receive it cannot be taken back; MPI ends the request when it is sent. */
+/* Afterwards no message of it is pending, and the caller owns its buffers.  A message to a process
+ * that does not receive it cannot be cancelled; MPI ends the request when it is sent. */
 static void abandon(struct adapt_exchange *exchange)
 {
     int is_complete;
@@ -149,7 +150,7 @@ static int complete_some(struct adapt_exchange *exchange, bool wait, int *comple
     return code;
 }
 
-/* Until nothing more is complete. */
+/* Repeats until no further message is complete. */
 static void progress(struct adapt_exchange *exchange, bool wait)
 {
     int completed = 1;
@@ -166,8 +167,8 @@ static void progress(struct adapt_exchange *exchange, bool wait)
     }
 }
 
-/* Nothing of it is to be posted any more.  MPI_Waitsome gives way after each poll where processes
- * share processors, MPI_Waitall only after one that has found nothing. */
+/* Called when no message remains to be posted.  On oversubscribed nodes MPI_Waitsome yields after
+ * each poll, MPI_Waitall only after a poll without result. */
 static void complete_all(struct adapt_exchange *exchange)
 {
     struct adapt_exchange_side *send = &exchange->send, *receive = &exchange->receive;
@@ -184,7 +185,7 @@ static void complete_all(struct adapt_exchange *exchange)
         all[count++] = *slot;
     }
     int code = MPI_Waitall(count, all, statuses);
-    for (int k = 0; k < count; k++)     /* with an error some may be pending yet */
+    for (int k = 0; k < count; k++)     /* after an error some may still be pending */
         *slots[k] = all[k];
     send->through = send->next;
     if (!is_ordered(exchange, false))
@@ -258,7 +259,7 @@ int adapt_exchange_wait(struct adapt_exchange *exchange)
             next = each->next;
             if (is_alone)
                 progress(each, true);
-            (void) adapt_exchange_test(each, &done);    /* errors are for those who wait for it */
+            (void) adapt_exchange_test(each, &done);    /* its own wait returns the errors */
         }
     }
     take_out(exchange);

@@ -9,7 +9,7 @@
 #include "adapt_window.h"
 
 static char message[2048];
-static const char *called_as;   /* NULL: as C names it */
+static const char *called_as;   /* NULL: the name in C */
 static const char *misfit;
 static unsigned failures;
 

@@ -1,8 +1,8 @@
 /*
- * Fields of tiles for the module adapt_data: each tile's arrays are the program's, before and after
- * (new_parts of adapt_boxes.h).  A set lists the arrays of the old tiles, then those of the new
- * ones; a field is known by its name.  Boxes come from a function of the program or, for
- * adapt_move_tiles, from the tiles of each process themselves.
+ * Fields of tiles for the module adapt_data: the program owns each tile's arrays, before and after
+ * the move (new_parts of adapt_boxes.h).  A set lists the arrays of the old tiles, then those of
+ * the new ones; the name identifies a field.  A function of the program defines the boxes; for
+ * adapt_move_tiles each process passes those of its tiles.
  */
 
 #include "adapt_boxes.h"
@@ -22,7 +22,7 @@
 #define FIELD_NAME 64
 
 struct array {
-    void *address;              /* NULL: it does not fit, or has no elements */
+    void *address;              /* NULL: the array does not fit, or has no elements */
     int64_t lower[MPIX_BOX_AXES], extent[MPIX_BOX_AXES];
 };
 
@@ -41,9 +41,9 @@ struct field {
 struct set {
     struct field fields[FIELDS_MAX];
     int count;
-    bool is_new;                /* from now on arrays are those of new tiles */
-    bool has_numbers;           /* lower bounds number the cells through the domain */
-    char error[AGREEMENT_TEXT]; /* the first; empty: none */
+    bool is_new;                /* the arrays that follow are those of new tiles */
+    bool has_numbers;           /* lower bounds are cell numbers in the whole domain */
+    char error[AGREEMENT_TEXT]; /* the first error; empty: none */
 };
 
 static void note_error(struct set *set, const char *name, const char *what)
@@ -106,14 +106,14 @@ void adapt_fortran_field(struct set **set, const char *name, CFI_cdesc_t *array,
         added->extent[axis] = array->dim[axis].extent;
 }
 
-/* In place of an array that cannot be listed. */
+/* Called instead for an array that cannot be listed. */
 void adapt_fortran_field_error(struct set **set, const char *name, const char *what)
 {
     if (has_set(set))
         note_error(*set, name, what);
 }
 
-/* Arrays that are listed from now on are those of new tiles. */
+/* The arrays that are listed afterwards are those of new tiles. */
 void adapt_fortran_fields_new(struct set **set)
 {
     if (has_set(set))
@@ -137,8 +137,8 @@ struct boxes {
     void *state, *new_state;    /* for the old world and for the new one */
 };
 
-/* The bounds that the arrays must have, too, where they number the cells: those of the box with the
- * ghost layers.  An axis without elements has lost its bounds. */
+/* Checks the bounds, if they number the cells: they must be those of the box with the ghost layers.
+ * An axis without elements has lost its bounds. */
 static bool begins_well(const struct field *field, const struct array *array, const MPIX_Box *box,
                         int axis)
 {
@@ -171,7 +171,7 @@ static void check_array(struct set *set, const struct field *field, const MPIX_F
         }
 }
 
-/* The arrays of one side fit the boxes of a rank. */
+/* Checks that the arrays of one side fit the boxes of a rank. */
 static void check_side(struct set *set, const struct field *field, const MPIX_Field *moved,
                        const struct boxes *boxes, const struct arrays *arrays, int rank, int size)
 {
@@ -231,7 +231,8 @@ static int describe(struct set *set, const epop_window_t *window, const struct b
     return code;
 }
 
-/* The misfit of one process is an error of all: its call has an impossible number of axes. */
+/* A misfit on one process becomes an error of all: that process passes an invalid number of
+ * axes. */
 static int move(struct set *set, const epop_window_t *window, const struct boxes *boxes,
                 MPIX_Field fields[])
 {
@@ -282,9 +283,9 @@ int adapt_fortran_fields_move(struct set **set, const epop_window_t *window, MPI
     return code;
 }
 
-/* ---- tiles whose boxes each process knows for its own ---------------------------------------- */
+/* ---- tiles with boxes from their own process ------------------------------------------------- */
 
-/* of a process: the numbers of its old and new boxes */
+/* max tiles of a process, for the numbers of its old and new boxes */
 #define TILES_MAX (INT32_MAX / (4 * MPIX_BOX_AXES))
 
 /* First and last cell of a tile, counted from 1, of a rank. */
@@ -293,7 +294,7 @@ typedef void fortran_tile(int tile, int rank, int size, int axes, int64_t first[
 /* The boxes of one world: tile k of rank r is boxes[process_of[r] * 2 * tiles + k]. */
 struct gathered {
     const MPIX_Box *boxes;
-    const int *process_of;      /* NULL: the same */
+    const int *process_of;      /* NULL: process r */
     int tiles;
 };
 
@@ -309,7 +310,7 @@ static int boxes_of_tiles(int rank, int size, int max, MPIX_Box boxes[], void *s
     return all->tiles;
 }
 
-/* The cells of one tile by the bounds of its first field. */
+/* The cells of one tile, from the bounds of its first field. */
 static MPIX_Box box_of_bounds(const struct field *field, const struct array *array)
 {
     MPIX_Box box = MPIX_Box_of(0, NULL, NULL);
@@ -366,7 +367,7 @@ static int agree_on_tiles(struct adapt_channel *channel, const char *error, int 
     return adapt_refuse_difference(channel, function, "the tiles", text);
 }
 
-/* all: memory for the boxes of all processes, those of this one are in their place. */
+/* all: memory for the boxes of all processes; those of this process are at their positions. */
 static int move_gathered(struct set **set, const epop_window_t *window,
                          struct adapt_channel *channel, int tiles, MPIX_Box *all)
 {
@@ -425,8 +426,8 @@ static int move_tiles(struct set **set, const epop_window_t *window, int tiles, 
     return code;
 }
 
-/* Moves the fields of `tiles` tiles of each process.  cells: their boxes; NULL: lower bounds are
- * numbers through the domain.  Frees the set, also with an error. */
+/* Moves the fields of `tiles` tiles of each process. cells: their boxes; NULL: lower bounds are
+ * cell numbers in the whole domain.  Frees the set, also after an error. */
 int adapt_fortran_tiles_move(struct set **set, const epop_window_t *window, int tiles,
                              fortran_tile *cells)
 {

@@ -1,7 +1,6 @@
 /*
- * Shared variables, sums and files of the Fortran module adapt_data.  Variables come as
- * descriptors, of any type and rank; a file is closed and opened by the module, here its processes
- * exchange its description.
+ * Shared variables, sums and files of the Fortran module adapt_data.  Variables are descriptors, of
+ * any type and rank; the module closes and opens a file, this code exchanges its description.
  */
 
 #include <ISO_Fortran_binding.h>
@@ -22,7 +21,7 @@ static int64_t bytes_of(const CFI_cdesc_t *variable)
     return bytes;
 }
 
-/* Joining processes get what old rank 0 has. */
+/* Joining processes receive the value of old rank 0. */
 int adapt_fortran_share(const epop_window_t *window, CFI_cdesc_t *variable)
 {
     const bool is_whole = variable->base_addr && (variable->rank == 0 ||

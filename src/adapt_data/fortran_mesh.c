@@ -1,7 +1,7 @@
 /*
  * Rows, ghosts and items in cells for the module adapt_data (adapt_mesh.h, adapt_items.h).  The
- * arrays are Fortran's: rows are moved array by array by the module, which needs the agreement on
- * the call and an order here.  Local numbers are counted from 1 there, from 0 here.
+ * arrays belong to Fortran: the module moves rows array by array, with the agreement on the call
+ * and the order of rows from this file.  Local numbers begin with 1 in Fortran, with 0 here.
  */
 
 #include "adapt_mesh.h"
@@ -19,7 +19,7 @@
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The first step of adapt_move_rows.  error: what is wrong on this process; "": nothing. */
+/* The first step of adapt_move_rows. error: the error of this process; "": none. */
 int adapt_fortran_rows_agree(const epop_window_t *window, int bytes, int has_lists,
                              const char *error)
 {
@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* order[k], from 1: which number is the k-th smallest.  MPI_ERR_NO_MEM. */
+/* order[k]: the index, from 1, of the k-th smallest number.  MPI_ERR_NO_MEM. */
 int adapt_fortran_order(int64_t count, const int64_t numbers[], int64_t order[])
 {
     struct numbered *list = adapt_reserve(count, sizeof(*list));
@@ -85,7 +85,7 @@ static void shift(void *entry, int bytes, int64_t entries, int by)
         adapt_set_index(entry, bytes, k, adapt_get_index(entry, bytes, k) + by);
 }
 
-/* comm: NULL is the world. */
+/* comm NULL: the world. */
 int adapt_fortran_ghosts_create(const MPI_Fint *comm, int bytes, int64_t rows, const void *global,
                                 int64_t entries, void *entry, MPIX_Ghosts *ghosts)
 {
@@ -131,7 +131,7 @@ int adapt_fortran_ghosts_free(MPIX_Ghosts *ghosts)
     return MPIX_Ghosts_free(ghosts);
 }
 
-/* The bytes of a slice along the last dimension; 0: the array is none that can be used. */
+/* The bytes of a slice along the last dimension; 0: the array cannot be used. */
 static int64_t slice_bytes(const CFI_cdesc_t *array)
 {
     int64_t bytes = (int64_t) array->elem_len;
@@ -143,7 +143,7 @@ static int64_t slice_bytes(const CFI_cdesc_t *array)
     return bytes;
 }
 
-/* A process without rows and ghosts has nothing to send, and may have no array. */
+/* A process without rows and ghosts sends nothing, and may have no array. */
 int adapt_fortran_ghosts_update(MPIX_Ghosts ghosts, CFI_cdesc_t *values)
 {
     static const char function[] = "adapt_ghosts_update";
@@ -171,12 +171,12 @@ int adapt_fortran_ghosts_update(MPIX_Ghosts ghosts, CFI_cdesc_t *values)
 
 /* An array of cells: its descriptor does not outlive the call that lists it. */
 struct in_cells {
-    const char *address;        /* NULL: it is none that can be used */
+    const char *address;        /* NULL: the array cannot be used */
     int64_t slots, cells;       /* its last two extents */
     int64_t bytes;              /* of an item */
 };
 
-/* The arrays of a call, then the items that this process has afterwards. */
+/* The arrays of a call; afterwards the items of this process. */
 struct cells {
     int columns;
     struct in_cells array[COLUMNS_MAX];
@@ -194,7 +194,7 @@ static void clear_items(struct cells *cells)
     cells->count = 0;
 }
 
-/* Begins a call; *cells is made if it is NULL.  NULL afterwards: no memory. */
+/* Begins a call; makes *cells if it is NULL.  NULL on return: out of memory. */
 void adapt_fortran_cells_begin(struct cells **cells)
 {
     if (!*cells)
@@ -205,7 +205,7 @@ void adapt_fortran_cells_begin(struct cells **cells)
     (*cells)->columns = 0;
 }
 
-/* The next array. */
+/* Adds the next array. */
 void adapt_fortran_cells_column(struct cells **cells, const CFI_cdesc_t *array)
 {
     const int others = array->rank - 2;
@@ -251,7 +251,7 @@ static const char *check_column(struct cells *it, int c, int64_t slots, int64_t 
     return array->bytes > 0 ? NULL : "an item has no bytes";
 }
 
-/* Items without gaps, and where they go; *to is the caller's. */
+/* Packs items without gaps, and their destinations; the caller frees *to. */
 static const char *pack(struct cells *it, int64_t cells, const int count[], int64_t slots,
                         const int destination[], int **to)
 {
@@ -285,11 +285,11 @@ static const char *pack(struct cells *it, int64_t cells, const int count[], int6
     return NULL;
 }
 
-/* Joining processes get the number of arrays and the bytes of their items: they may have none
- * allocated. */
+/* Joining processes receive the number of arrays and the bytes of their items, because they may
+ * have no array allocated. */
 static int agree_on_columns(struct cells *it, const epop_window_t *window, const char *error)
 {
-    /* the bytes of each column, and how many there are */
+    /* the bytes of each column, and the number of columns */
     enum { COLUMNS = COLUMNS_MAX, NUMBERS };
     static const char function[] = "adapt_move_cells";
     const struct adapt_proposal mine = {.kind = ADAPT_CALL_FORTRAN_CELLS,.function = function,
@@ -297,7 +297,7 @@ static int agree_on_columns(struct cells *it, const epop_window_t *window, const
         .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
             .chunk = adapt_exchange_chunk()
     };
-    int64_t both[2 * NUMBERS];  /* the greatest, and the smallest, negated */
+    int64_t both[2 * NUMBERS];  /* the max, and the negated min */
     struct adapt_channel *channel;
     struct adapt_agreed agreed;
     char text[AGREEMENT_TEXT] = "";
@@ -332,7 +332,7 @@ static int agree_on_columns(struct cells *it, const epop_window_t *window, const
                                                      text);
 }
 
-/* cells: how many; count[cells], destination[cells * slots]. */
+/* cells: their number; count[cells], destination[cells * slots]. */
 int adapt_fortran_cells_move(struct cells **handle, const epop_window_t *window, int64_t cells,
                              const int count[], int64_t slots, const int destination[])
 {

@@ -27,7 +27,8 @@ void *adapt_fortran_box_slot(const struct fortran_box *box, int64_t lower[], int
     return box->slot;
 }
 
-/* Whether the array has the extents of `rank`'s box with its ghost layers; misfit: why not. */
+/* Whether the array has the extents of `rank`'s box with its ghost layers; misfit: the reason if
+ * not. */
 static bool fits(const struct fortran_part *part, const MPIX_Field *field, MPIX_Boxes *boxes,
                  int rank, int size, char misfit[AGREEMENT_TEXT])
 {
@@ -51,8 +52,8 @@ static bool fits(const struct fortran_part *part, const MPIX_Field *field, MPIX_
     return is_equal;
 }
 
-/* part->first: the address of the array.  An array that does not fit is refused by all processes,
- * like one that is missing. */
+/* part->first: the address of the array.  All processes refuse an array that does not fit, like a
+ * missing one. */
 int adapt_fortran_box_move(const epop_window_t *window, const char *name,
                            const struct fortran_part *part, MPIX_Boxes *boxes, const int nodes[],
                            const int ghost[], void *(*grow) (int64_t, void *),
@@ -97,7 +98,7 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-/* The slices that come to this process. */
+/* The slices that arrive at this process. */
 struct arrivals {
     char *slices;
     int64_t count;
@@ -119,7 +120,7 @@ static int append(int64_t count, const MPIX_Column columns[], void *state)
     return 0;
 }
 
-/* The new array: what stays, then what has come. */
+/* Makes the new array: staying slices, then arrived ones. */
 static int put_together(struct fortran_array *array, const void *part, int64_t stay,
                         const struct arrivals *come, void *(*grow) (int64_t, void *))
 {
@@ -164,7 +165,7 @@ static int move_items(struct fortran_array *array, const epop_window_t *window,
     return code ? code : free_code;
 }
 
-/* part->first: the address of the array.  destinations: how many there are. */
+/* part->first: the address of the array. destinations: their number. */
 int adapt_fortran_items_move(const epop_window_t *window, const char *name,
                              const struct fortran_part *part, const int destination[],
                              int64_t destinations, void *(*grow) (int64_t, void *), void *slot,

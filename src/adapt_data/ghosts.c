@@ -1,10 +1,9 @@
 /*
- * Ghosts (adapt_mesh.h): the owners of the rows that a process' lists name, and messages of their
+ * Ghosts (adapt_mesh.h): the owners of the rows in a process' lists, and messages with their
  * values.
  *
- * The owners are found by a directory: process k of p knows the owners of all rows whose number is
- * k modulo p.  Each process sends the directory the rows that it has, then the numbers that it
- * queries.
+ * A directory finds the owners: process k of p stores the owners of all rows whose number is k
+ * modulo p.  Each process sends its rows to the directory, then the numbers that it queries.
  */
 
 #include "adapt_mesh.h"
@@ -20,7 +19,7 @@
 
 static const char FUNCTION[] = "MPIX_Ghosts_create";
 
-/* A row and what is known of it. */
+/* A row and its data. */
 struct known {
     int64_t global, local;
     int64_t owner;
@@ -53,10 +52,10 @@ static const struct known *find(const struct known list[], int64_t count, int64_
 
 _Static_assert(sizeof(struct known) == NUMBERS * sizeof(int64_t), "no gaps");
 
-/* Lists for each process, and what has come from each. */
+/* Lists for each process, and received lists. */
 struct mail {
     int size;
-    /* [size] in numbers; *_at: where they begin */
+    /* [size] counts of numbers; *_at: their beginnings */
     int *sent, *sent_at, *received, *received_at;
     struct known *out, *in;
     int64_t outs, ins;          /* how many */
@@ -87,7 +86,7 @@ static int64_t process_of(int64_t global, int size)
     return (global % size + size) % size;
 }
 
-/* The list, sorted to the processes of the directory, to them. */
+/* Sends the list to the processes of the directory, by process. */
 static int post_mail(MPI_Comm comm, const struct known list[], int64_t count, struct mail *mail)
 {
     int64_t numbers;
@@ -126,8 +125,8 @@ static int post_mail(MPI_Comm comm, const struct known list[], int64_t count, st
                          mail->received, mail->received_at, MPI_INT64_T, comm);
 }
 
-/* Sends the received records, as they are now, back to their senders, instead of those that were
- * sent. */
+/* Sends the received records, which may have changed, back to their senders, which replace their
+ * own by them. */
 static int return_mail(MPI_Comm comm, struct mail *mail)
 {
     return MPI_Alltoallv(mail->in, mail->received, mail->received_at, MPI_INT64_T, mail->out,
@@ -161,7 +160,7 @@ static int list_own(struct call *call)
     return MPI_SUCCESS;
 }
 
-/* Each ghost once. */
+/* Lists each ghost once. */
 static int list_named(struct call *call)
 {
     int64_t count = 0;
@@ -184,12 +183,12 @@ static int list_named(struct call *call)
     return MPI_SUCCESS;
 }
 
-/* The first row that has no owner, and the first that has two; INT64_MAX: none. */
+/* The first row without owner, and the first with two owners; INT64_MAX: none. */
 struct faults {
     int64_t missing, twice;
 };
 
-/* Sets owner and local number of all that is named. */
+/* Sets owner and local number of all rows in the lists. */
 static int find_owners(struct call *call, struct faults *faults)
 {
     struct mail rows = {.size = 0 }, queries = {.size = 0 };
@@ -237,7 +236,7 @@ static int refuse(const struct call *call, const struct faults *mine)
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* counts[size] for each process of what comes and goes: the lists of neighbours. */
+/* Makes the lists of neighbours from the counts of received and sent rows of each process. */
 static int list_neighbours(MPIX_Ghosts ghosts, int size, const int coming[], const int going[])
 {
     int count = 0;
@@ -260,7 +259,7 @@ static int list_neighbours(MPIX_Ghosts ghosts, int size, const int coming[], con
     return MPI_SUCCESS;
 }
 
-/* Owners learn which of their rows others need.  call->named is by owner. */
+/* Sends the owners which of their rows others need. call->named is sorted by owner. */
 static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
 {
     int64_t comes, goes, *wanted = adapt_reserve(call->ghosts, sizeof(int64_t));
@@ -295,8 +294,8 @@ static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
     return code;
 }
 
-/* Global numbers and owners of ghosts; the local number of each goes to named, which is by global
- * number then. */
+/* Sets global numbers and owners of ghosts; stores the local number of each in named, which is then
+ * sorted by global number. */
 static int number(struct call *call, MPIX_Ghosts ghosts)
 {
     ghosts->rows = call->rows;

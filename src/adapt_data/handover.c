@@ -11,7 +11,7 @@
 #include "exchange.h"
 #include "failure.h"
 
-/* The rank of a new rank's process among all, where old ranks come first. */
+/* The rank of a new rank's process in the order of all, in which old ranks come first. */
 static int rank_among_all(const epop_window_t *window, int new_rank)
 {
     for (int rank = 0; rank < window->old_size; rank++)
@@ -47,8 +47,8 @@ static bool is_filled(const epop_window_t *window)
     return window && window->new_rank_of;
 }
 
-/* The first step of all these functions: on all processes or on none.  what: what the terms are;
- * text: those of this process.  *channel is that of the window. */
+/* The first step of all these functions; succeeds on all processes or on none. what: the meaning of
+ * the terms; text: the terms of this process. *channel is that of the window. */
 static int agree(const epop_window_t *window, enum adapt_call_kind kind, const char *function,
                  const char *error, int64_t terms, const char *what, const char *text,
                  struct adapt_channel **channel)
@@ -128,11 +128,11 @@ int MPIX_Adapt_data_agree(const epop_window_t *window, int64_t bytes)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-#define PATH_LENGTH 4096        /* with its end */
+#define PATH_LENGTH 4096        /* with its terminator */
 
 /* The description of the file that its process sends to the successor. */
 struct handed {
-    int64_t position;           /* -1: closing has failed */
+    int64_t position;           /* -1: the close has failed */
     char path[PATH_LENGTH];
 };
 
@@ -162,7 +162,7 @@ static FILE *open_file(const char *path, int64_t position)
     return file;
 }
 
-/* From `owner` among all to the successor. */
+/* Sends the file from `owner`, a rank in `all`, to the successor. */
 static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int successor,
                      const char *path, FILE **file)
 {
@@ -211,7 +211,7 @@ int adapt_file_owner(const epop_window_t *window, bool has_it, int successor, co
     if (code)
         return code;
     MPI_Comm_rank(channel->all, &rank);
-    /* the greatest and the smallest rank are the same */
+    /* one owner: the max and the min of the ranks are equal */
     mine[0] = has_it ? rank : -1;
     mine[1] = has_it ? -rank : INT32_MIN;
     code = MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, channel->all);

@@ -59,7 +59,7 @@ static void clear_packed(struct packed *packed)
     *packed = (struct packed) { 0 };
 }
 
-/* packed: all that the process has afterwards; the container is as it was. */
+/* packed: all items of the process afterwards; the container is unchanged. */
 static int move_packed(const epop_window_t *window, const MPIX_Item_functions *functions,
                        struct packed *packed)
 {
@@ -105,7 +105,7 @@ struct registered {
     MPIX_Item_owner *owner;
     void *state;
     MPIX_Item_functions functions;      /* of a container */
-    struct packed packed;       /* until they are put into it, in the new world */
+    struct packed packed;       /* until they are inserted into the container, in the new world */
 };
 
 static int move_registered(struct adapt_part *part, const epop_window_t *window)

@@ -1,6 +1,6 @@
 /*
- * Items with a destination each (adapt_items.h): leaving items are packed by destination, staying
- * items close the gaps, then messages go directly from sender to receiver.
+ * Items with destinations (adapt_items.h): leaving items are packed by destination, staying items
+ * close the gaps, then messages are sent directly from sender to receiver.
  */
 
 #include "adapt_items.h"
@@ -19,7 +19,7 @@
 /* Consecutive items for or from one process. */
 struct message {
     int process;
-    int64_t first, count;       /* first: in what leaves */
+    int64_t first, count;       /* first: index in the leaving items */
 };
 
 struct message_list {
@@ -27,15 +27,15 @@ struct message_list {
     int64_t count;
 };
 
-/* From start to wait. */
+/* State of a move, from start to wait. */
 struct call {
     struct MPIX_Adapt_motion_s motion;
-    const char *function;       /* that was called */
+    const char *function;       /* the called function */
     const epop_window_t *window;
     int columns;
     const MPIX_Column *column;
-    MPIX_Column *copies;        /* that columns are, once there is memory */
-    MPIX_Append *append;        /* NULL until its memory is there: the library's own */
+    MPIX_Column *copies;        /* memory of `columns`, after its allocation */
+    MPIX_Append *append;        /* NULL until its memory is allocated: the library's own */
     void *state;
     int64_t *count;             /* the program's */
     void ***arrays;             /* [columns] append NULL: the program's pointers */
@@ -44,11 +44,11 @@ struct call {
     struct adapt_roles roles;
     int *process_of_new;
     int64_t *sent, *received;   /* [processes] items; of this process: 0 */
-    int64_t item_bytes, chunk;  /* chunk: items of a message at most */
+    int64_t item_bytes, chunk;  /* chunk: max items of a message */
 
     MPI_Aint *extent;           /* [columns] */
-    MPI_Aint *true_lb, *true_extent;    /* [columns] of an element: what is copied */
-    char **leaving;             /* [columns] what leaves, by process */
+    MPI_Aint *true_lb, *true_extent;    /* [columns] of an element: the copied bytes */
+    char **leaving;             /* [columns] leaving items, by process */
     struct message_list send, receive;
     char error[340];
     char **arriving;            /* [receive.count * columns] */
@@ -94,7 +94,7 @@ static const char *check(struct call *call, int64_t count, const int destination
     return NULL;
 }
 
-/* It works on all processes or on none. */
+/* Succeeds on all processes or on none. */
 static int agree(struct call *call, const char *error)
 {
     const struct adapt_proposal mine = {.kind = ADAPT_CALL_ITEMS,.function = call->function,
@@ -120,7 +120,7 @@ static int agree(struct call *call, const char *error)
 
 /* ---- without append -------------------------------------------------------------------------- */
 
-/* After what the program's arrays hold. */
+/* Appends to the contents of the program's arrays. */
 static int append_to_arrays(int64_t count, const MPIX_Column columns[], void *state)
 {
     struct call *call = state;
@@ -138,7 +138,7 @@ static int append_to_arrays(int64_t count, const MPIX_Column columns[], void *st
     return 0;
 }
 
-/* The copies of the columns have the arrays as base, as with append. */
+/* Makes the arrays the base of the columns' copies, as with append. */
 static void take_arrays(struct call *call)
 {
     for (int c = 0; c < call->columns; c++) {
@@ -167,7 +167,7 @@ static const char *make_space(struct call *call, int64_t count, const int destin
         !call->leaving || !call->copies)
         return ADAPT_NO_MEMORY;
     memcpy(call->copies, call->column, (size_t) call->columns * sizeof(*call->copies));
-    call->column = call->copies;        /* the program's own may be out of scope when it waits */
+    call->column = call->copies;     /* the program's own columns may be out of scope at the wait */
     if (!call->append)
         take_arrays(call);
     for (int64_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ static const char *make_space(struct call *call, int64_t count, const int destin
     return NULL;
 }
 
-/* The indices of what leaves, by process; [processes]. */
+/* The first indices of leaving items, by process; [processes]. */
 static int64_t *begin_of(const struct call *call)
 {
     int64_t *begin = adapt_reserve(call->processes, sizeof(int64_t)), sum = 0;
@@ -200,8 +200,7 @@ static int64_t *begin_of(const struct call *call)
     return begin;
 }
 
-/* From where an element begins and ends: what lies between it and the next one may be another
- * column's. */
+/* Copies only the bytes of elements: bytes between two elements may belong to another column. */
 static int64_t pack(const struct call *call, int64_t count, const int destination[],
                     int64_t *next)
 {
@@ -229,7 +228,7 @@ static int64_t pack(const struct call *call, int64_t count, const int destinatio
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* counts[processes], in the order of distances, in messages of at most `chunk`. */
+/* Lists messages of at most `chunk` items for counts[processes], in the order of distances. */
 static const char *list(const struct call *call, bool sends, const int64_t *begin,
                         struct message_list *made)
 {
@@ -409,7 +408,7 @@ static const char *check_call(const struct call *call, const int64_t *count)
     return NULL;
 }
 
-/* On all processes or on none.  Without memory for it `call` is NULL. */
+/* Succeeds on all processes or on none.  `call` is NULL if there was no memory for it. */
 static int start(struct call *call, const struct call *described, int64_t *count,
                  const int destination[], const char *error)
 {
@@ -434,7 +433,7 @@ static int start(struct call *call, const struct call *described, int64_t *count
     return code;
 }
 
-/* error: what is wrong already, or NULL. */
+/* error: an earlier error, or NULL. */
 static int start_or_refuse(const struct call *described, int64_t *count, const int destination[],
                            MPIX_Adapt_motion *motion, const char *error)
 {

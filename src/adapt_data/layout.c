@@ -22,7 +22,7 @@ MPIX_Adapt_layout MPIX_Layout_grid(int64_t rows, int64_t columns)
     int64_t n = -1;
 
     if (rows < 0 || columns < 0 || __builtin_mul_overflow(rows, columns, &n))
-        n = -1;                 /* refused when it is used */
+        n = -1;                 /* an error at its first use */
     return (MPIX_Adapt_layout) {.kind = ADAPT_LAYOUT_GRID,.n = n,.rows = rows,.columns = columns };
 }
 

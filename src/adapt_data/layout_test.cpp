@@ -6,7 +6,7 @@
 
 namespace {
 
-/* Ten elements each, those of odd ranks `state` further on. */
+/* Ten elements for each rank, those of odd ranks shifted by `state`. */
 int64_t tens(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
 {
     if (max > 0) {
@@ -16,7 +16,7 @@ int64_t tens(int rank, int, int64_t max, int64_t *low, int64_t *high, void *stat
     return 1;
 }
 
-/* [0, 10) of rank 0; rank 1 has from `state` on. */
+/* Rank 0 has [0, 10); rank 1 has the elements from `state` on. */
 int64_t begins_at(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
 {
     if (rank > 1)

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* Ranks of the new world that have no position yet: joining ones first, or by their numbers. */
+/* Assigns positions to ranks of the new world that have none yet: joining ones first, or by
+ * rank. */
 static void fill_positions(const char *has_position, const char *is_staying, bool joining_first,
                            int size, int *rank_of_position)
 {
@@ -25,13 +26,13 @@ static void fill_positions(const char *has_position, const char *is_staying, boo
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* An old and a new interval with elements in common.  All pairs in increasing order are a
- * staircase: from one to the next the old, the new, or both intervals are the next. */
+/* An old and a new interval with common elements.  All pairs in increasing order are a staircase:
+ * each step advances to the next old interval, the next new one, or both. */
 struct pair {
     int old_position, new_position;
-    /* elements, if the new interval is given to the old one's process */
+    /* elements, if the old interval's process gets the new one */
     int64_t retained;
-    /* of a choice among this pair and those before, this one chosen or not */
+    /* best sum of a choice among this pair and earlier ones */
     int64_t best;
     int64_t before;             /* the last pair that can be chosen together with this one, or -1 */
     bool chosen;

@@ -13,7 +13,7 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Of malloc's memory; 0: too many. */
+/* Bytes of malloc's memory; 0: too many. */
 static size_t bytes_of(const struct adapt_array *array, int64_t count)
 {
     const MPI_Aint extent = array->element.extent;
@@ -112,9 +112,8 @@ static void release_parts(MPIX_Adapt_data data)
     data->parts = NULL;
 }
 
-/* Called in MPI_Finalize: datatypes of sets that the program does not free do not remain.  Also
- * called in the commit of a leaving process, even in one that is refused: the sets are needed
- * then. */
+/* Called in MPI_Finalize: frees the datatypes of sets that the program does not free.  Also called
+ * in the commit of a leaving process, even if that is refused: then the sets are still needed. */
 static int free_at_end(MPI_Comm comm, int key, void *value, void *state)
 {
     (void) comm;
@@ -244,8 +243,8 @@ static void report_unmoved(const char *name, int new_size)
             name, new_size);
 }
 
-/* Reports arrays that have never moved, each once.  Others may be of a phase that is over, or a
- * later move finds it. */
+/* Reports arrays that have never moved, each once.  Others may belong to a phase that has ended, or
+ * a later move detects the error. */
 void adapt_data_report_unmoved(int new_size)
 {
     for (const struct MPIX_Adapt_data_s * data = all_sets; data; data = data->next)
@@ -305,7 +304,7 @@ static const char *is_layout(const MPIX_Adapt_layout *layout)
     return error ? "the layout is invalid: a negative number, or none of MPIX_Layout_..." : NULL;
 }
 
-/* Its own datatype, for the caller's may be freed. */
+/* Sets a private datatype, because the caller may free its own. */
 static int set_element(struct adapt_array *array, MPI_Datatype element)
 {
     MPI_Aint lb;

@@ -1,8 +1,8 @@
 /*
  * Rows with lists (adapt_mesh.h).  They are items of two kinds: rows, each with the length of its
- * lists, and entries, which follow their rows.  Items from one process stay in their order, and
- * processes come in one order, so entries lie in the order of the rows.  In the end both are put in
- * the order of global numbers.
+ * lists, and entries, which follow their rows.  Items from one process keep their order, and both
+ * kinds have the same order of processes, so entries are in the order of the rows.  In the end both
+ * are sorted by global numbers.
  */
 
 #include "adapt_mesh.h"
@@ -44,7 +44,7 @@ struct call {
     int64_t count, entries;
     int64_t *length;            /* [count] entries of each row */
     int *to;                    /* [entries] destinations */
-    char error[340];            /* for a text that is made */
+    char error[340];            /* for a formatted text */
 };
 
 static const char *check_lists(struct call *call, const void *first, const int destination[])
@@ -67,7 +67,8 @@ static const char *check_lists(struct call *call, const void *first, const int d
     return NULL;
 }
 
-/* Local numbers in list 0 where the program numbers ghosts itself: they name a row, or a ghost. */
+/* Checks local numbers in list 0 if the program numbers ghosts itself: each must be that of a row
+ * or a ghost. */
 static const char *check_local(const struct call *call)
 {
     const void *entry = call->rows->lists > 0 ? *(void **) call->rows->list[0].base : NULL;
@@ -100,7 +101,7 @@ static void make_global(const struct call *call)
     }
 }
 
-/* Columns have an element for each row, lists one for each entry. */
+/* Checks that columns have an element for each row, lists one for each entry. */
 static const char *check_memory(struct call *call)
 {
     const MPIX_Rows *rows = call->rows;
@@ -183,7 +184,7 @@ static int agree(const struct call *call, const epop_window_t *window, const cha
     return adapt_refuse_difference(channel, function, "their rows", text);
 }
 
-/* Columns of the library's before the program's. */
+/* Joins columns of the library and of the program, in this order. */
 static MPIX_Column *join_columns(int own, const MPIX_Column mine[], int count,
                                  const MPIX_Column theirs[])
 {
@@ -210,7 +211,7 @@ static int compare(const void *a, const void *b)
     return one->global < other->global ? -1 : one->global > other->global;
 }
 
-/* Element lists of an array in another order: row by row, from begin[row], length[row] elements. */
+/* Reorders the element lists of an array: for each row length[row] elements from begin[row]. */
 static int permute(const MPIX_Column *column, const struct call *call,
                    const struct numbered_row order[], const int64_t begin[], const int64_t length[])
 {
@@ -235,7 +236,7 @@ static int permute(const MPIX_Column *column, const struct call *call,
     return MPI_SUCCESS;
 }
 
-/* All arrays, by global numbers; sets first. */
+/* Sorts all arrays by global numbers; sets `first`. */
 static int put_in_order(struct call *call, int columns, const MPIX_Column column[])
 {
     const MPIX_Rows *rows = call->rows;
@@ -372,7 +373,7 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     return code;
 }
 
-/* In the new world. */
+/* Called in the new world. */
 static int number_ghosts(struct adapt_part *part)
 {
     const struct registered *it = (struct registered *) part;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW 16                  /* runs that need no memory to be found */
+#define FEW 16                  /* runs that need no allocated memory */
 
 /* A run and the process at its other end. */
 struct found {
@@ -15,12 +15,12 @@ struct found {
 };
 
 struct found_list {
-    struct found *items;        /* few, or more */
+    struct found *items;        /* `few`, or allocated memory */
     int64_t count, capacity_for;
     struct found few[FEW];
 };
 
-/* The memory that the parts of a schedule are taken from. */
+/* The memory from which the parts of a schedule are allocated. */
 struct capacity {
     struct adapt_run *runs;
     struct adapt_peer *peers;
@@ -70,8 +70,8 @@ static const char *add(struct found_list *list, int process, int64_t first, int6
     return NULL;
 }
 
-/* The runs of `rank` in `mine`, by who has them in `theirs`; process_of: by rank of theirs, NULL:
- * the same numbers. */
+/* Finds the runs of `rank` in `mine`, by their owners in `theirs`; process_of: by rank of theirs,
+ * NULL: the same numbers. */
 static const char *find_runs(const struct adapt_distribution *mine, int rank,
                              const struct adapt_distribution *theirs, const int *process_of,
                              struct found_list *list, int64_t *part)
@@ -93,7 +93,7 @@ static const char *find_runs(const struct adapt_distribution *mine, int rank,
     return NULL;
 }
 
-/* Distance first: then no message waits for one that waits for it (transfer.h). */
+/* Distance is the first key: so there is no cycle of waiting messages (transfer.h). */
 static int by_distance(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
@@ -103,7 +103,7 @@ static int by_distance(const void *a, const void *b)
     return x->run.first < y->run.first ? -1 : x->run.first > y->run.first;
 }
 
-/* Takes what is this process' own out of the list. */
+/* Moves this process' own runs out of the list. */
 static void take_retained(struct found_list *list, int process, struct capacity *capacity,
                       struct adapt_run **retained, int64_t *runs, int64_t *elements)
 {
@@ -151,7 +151,7 @@ static void fill_side(struct adapt_side *side, struct found_list *list, int proc
     capacity->peers += side->peer_count;
 }
 
-/* For all runs that were found, and their peers. */
+/* Allocates memory for all found runs and their peers. */
 static const char *make_space(struct adapt_schedule *made, int64_t out, int64_t in, int processes,
                              struct capacity *capacity)
 {
@@ -167,10 +167,10 @@ static const char *make_space(struct adapt_schedule *made, int64_t out, int64_t 
     return NULL;
 }
 
-/* ---- what everybody has all of --------------------------------------------------------------- */
+/* ---- arrays of which all processes have all elements ----------------------------------------- */
 
-/* Joining processes get it from the first `givers` old ones in turn; the others keep it as it
- * is. */
+/* Joining processes receive the array from the first `givers` old ones in turn; the others keep it
+ * unchanged. */
 static const char *find_same(int64_t n, int givers, const struct adapt_roles *roles, int process,
                              int processes, struct found_list *out, struct found_list *in)
 {

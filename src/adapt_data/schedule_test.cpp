@@ -18,7 +18,7 @@ std::vector<int> coming_positions(const adapt_distribution &old, const Window &w
     return positions;
 }
 
-/* Moves an array by the schedules of all processes; V1.  Returns how many elements moved. */
+/* Moves an array by the schedules of all processes; V1.  Returns the number of moved elements. */
 int64_t move(const adapt_distribution &old, const adapt_distribution &coming, const Window &window)
 {
     const int64_t n = old.n;
@@ -105,7 +105,7 @@ int64_t move(const adapt_distribution &old, const adapt_distribution &coming, co
     return moved;
 }
 
-/* p -> q processes, the highest leave.  How many elements moved. */
+/* From p to q processes, the highest ranks leave.  Returns the number of moved elements. */
 int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
 {
     Distribution old(layout, p);
@@ -120,7 +120,7 @@ int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
     return move(old.it, coming.it, window);
 }
 
-/* Element i belongs to rank hash(i) mod size: as many pieces as there can be. */
+/* Element i belongs to rank hash(i) mod size: the max number of pieces. */
 int64_t scattered(int rank, int size, int64_t max, int64_t *low, int64_t *high, void *state)
 {
     const int64_t n = *static_cast<int64_t *>(state);
@@ -138,7 +138,7 @@ int64_t scattered(int rank, int size, int64_t max, int64_t *low, int64_t *high, 
 
 }  // namespace
 
-/* Shared data goes from old rank 0 to the processes that join, and nowhere else. */
+/* Shared data moves only from old rank 0 to the joining processes. */
 TEST(AdaptVolume, shared_comes_from_old_rank_0)
 {
     MPIX_Adapt_layout layout = MPIX_Layout_same(7);
@@ -181,7 +181,7 @@ TEST(AdaptVolume, V4_block_free)
     EXPECT_EQ(moved(MPIX_Layout_block_free(1200), 5, 5), 0);
 }
 
-/* Of all assignments of new intervals to processes none keeps more (tried: all of them). */
+/* No assignment of new intervals to processes retains more elements (tests all of them). */
 TEST(AdaptVolume, V4_no_order_keeps_more)
 {
     std::mt19937 random(1);
@@ -227,7 +227,7 @@ TEST(AdaptVolume, V6_grid)
 {
     const int64_t side = 60, n = side * side;
     EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 4, 9), n - n / 4);
-    /* back again: those leave that have no position in the smaller grid */
+    /* back again: processes without a position in the smaller grid leave */
     Distribution nine(MPIX_Layout_grid(side, side), 9);
     Window window(9, {2, 5, 6, 7, 8}, 0);
     std::vector<int> positions = coming_positions(nine.it, window);
@@ -247,7 +247,7 @@ TEST(AdaptVolume, V6_grid_has_square_numbers_of_processes)
               nullptr);
 }
 
-/* V1 for drawn layouts, sizes and lists of leaving ranks, over several windows each. */
+/* V1 for random layouts, sizes and lists of leaving ranks, over several windows each. */
 TEST(AdaptVolume, V1_V7_only_what_changes_its_owner_moves)
 {
     std::mt19937 random(7);
@@ -325,8 +325,7 @@ TEST(AdaptVolume, V1_user)
     }
 }
 
-/* A million processes, all questions answered by formulas: what a process needs is its own
- * pieces. */
+/* A million processes, all queries answered by formulas: a process needs only its own pieces. */
 TEST(AdaptVolume, V9_pieces_of_this_process_alone)
 {
     const int p = 1000000, q = 900000;

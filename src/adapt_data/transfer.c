@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is retained ------------------------------------------------------------------------ */
+/* ---- retained elements ----------------------------------------------------------------------- */
 
-/* As a message to itself would: nothing but the data of the elements is written, for between them
- * there may be others' data, or some that have arrived already. */
+/* Copies as a message to itself: writes only the data of the elements, because other data, or
+ * elements that have already arrived, may lie between them. */
 static int copy_by_type(MPI_Datatype type, char *to, const char *from, int64_t extent,
                         int64_t count)
 {
@@ -25,7 +25,7 @@ static int copy_by_type(MPI_Datatype type, char *to, const char *from, int64_t e
     return code;
 }
 
-/* Without gaps, and no element reaches into another one. */
+/* Whether elements have no gaps and do not overlap. */
 static bool is_dense(const struct adapt_element *element)
 {
     return element->true_lb == 0 && element->true_extent == element->extent &&
@@ -69,7 +69,7 @@ static int copy_retained(const struct adapt_element *element, const struct adapt
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Returns how many runs the next `count` elements of the direction touch. */
+/* Returns the number of runs that contain the next `count` elements of the direction. */
 static int64_t count_runs(const struct adapt_direction *direction, int64_t count)
 {
     int64_t run = direction->run;
@@ -79,8 +79,8 @@ static int64_t count_runs(const struct adapt_direction *direction, int64_t count
     return run - direction->run + 1;
 }
 
-/* Goes on after the next at most `count` elements of this run.  Returns how many that are, *first:
- * where they lie in the part. */
+/* Advances by the next at most `count` elements of this run.  Returns their number; *first: their
+ * position in the part. */
 static int64_t take_run(struct adapt_direction *direction, int64_t count, int64_t *first)
 {
     const struct adapt_run *run = &direction->side->runs[direction->run];
@@ -96,7 +96,8 @@ static int64_t take_run(struct adapt_direction *direction, int64_t count, int64_
     return length;
 }
 
-/* A type for them, from the start of the part, and goes on after them. */
+/* Makes a type for the next elements, relative to the start of the part, and advances after
+ * them. */
 static int make_type(struct adapt_direction *direction, const struct adapt_element *element,
                      int64_t count, int64_t runs, MPI_Datatype *type)
 {
@@ -118,7 +119,7 @@ static int make_type(struct adapt_direction *direction, const struct adapt_eleme
     return code ? code : MPI_Type_commit(type);
 }
 
-/* The next one: they are posted in their order. */
+/* Posts the next message; k counts in order. */
 static int post(void *state, bool sends, int64_t k, MPI_Request *request)
 {
     struct adapt_transfer *transfer = state;

@@ -12,7 +12,7 @@
 
 static const char FUNCTION[] = "MPIX_Adapt_window";
 
-/* ---- functions of the program: a failure on one process is one of all ------------------- */
+/* ---- functions of the program: a failure on one process is one on all ------------------- */
 
 struct registered {
     struct adapt_part part;
@@ -100,7 +100,7 @@ void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEM
              data->parts ? data->parts->name : "");
 }
 
-/* begins: old and joining processes agree that they have registered the same beside arrays, too. */
+/* begins: old and joining processes also agree on the objects that are registered beside arrays. */
 static int move_arrays(MPIX_Adapt_data data, const epop_window_t *window, enum adapt_meant meant,
                        bool begins)
 {
@@ -130,8 +130,8 @@ static bool has_before(MPIX_Adapt_data data)
     return false;
 }
 
-/* Functions of the program may read shared variables: those of layouts and of memory, before they
- * agree. */
+/* Whether functions of the program, for layouts and memory, are called before the agreement: they
+ * may read shared variables. */
 static bool calls_program(MPIX_Adapt_data data)
 {
     for (int k = 0; k < data->count; k++) {
@@ -144,8 +144,8 @@ static bool calls_program(MPIX_Adapt_data data)
     return false;
 }
 
-/* One agreement for all arrays, unless functions of the program come between.  It is the same on
- * all processes: the first agreement finds other registrations. */
+/* One agreement for all arrays, unless functions of the program must be called in between.  The
+ * decision is the same on all processes: the first agreement detects different registrations. */
 static int move_registered_arrays(MPIX_Adapt_data data, const epop_window_t *window)
 {
     int code = MPI_SUCCESS;
@@ -173,7 +173,7 @@ static int move_all(MPIX_Adapt_data data, const epop_window_t *window)
     return code;
 }
 
-/* In a window that the program opens and closes itself. */
+/* For a window that the program opens and closes itself. */
 int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window)
 {
     static const char function[] = "MPIX_Adapt_data_move";
@@ -192,8 +192,8 @@ int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window)
     return code;
 }
 
-/* All processes are here: they are in the same call, and each of its steps has worked on all of
- * them.  So the close needs no agreement of its own. */
+/* All processes are in the same call, and each of its steps has succeeded on all of them.  So the
+ * close needs no agreement of its own. */
 static int close_window(epop_window_t *window)
 {
     struct adapt_channel *channel;
@@ -217,7 +217,7 @@ static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window
     return code ? code : close_window(window);
 }
 
-/* In the new world: what is left to do for the parts, around the program's function. */
+/* In the new world: the remaining work for the parts, before and after the program's function. */
 static int set_up(MPIX_Adapt_data data, const epop_window_t *window, MPIX_Adapt_after *after,
                   void *state)
 {

@@ -45,8 +45,8 @@ static const char *name_of_status(int status)
 
 #define WRONG_STATUS INT_MIN    /* instead of a new rank */
 
-/* The new ranks of the old processes: each knows its own.  Joining processes see them in the group
- * of the new world. */
+/* Gathers the new ranks of the old processes, each of which knows its own.  Joining processes find
+ * them in the group of the new world. */
 static int query_ranks(const epop_window_t *window, bool is_wrong, int *new_rank_of)
 {
     const int mine = is_wrong ? WRONG_STATUS : window->new_rank;
@@ -91,7 +91,7 @@ static int query_sizes(epop_window_t *window)
     return window->old_size > 0;
 }
 
-/* Old processes with one among them that has given a wrong status all fail. */
+/* If one old process has passed a wrong status, all old processes fail. */
 static int check_status(const epop_window_t *window, int given, const char *function,
                         const int *new_rank_of)
 {
@@ -202,8 +202,8 @@ int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
     return code || !all ? code : MPIX_Adapt_window_all(window, all);
 }
 
-/* All processes of the window close it, or the error states which calls they are in.  Once: a
- * process whose commit has failed repeats it alone. */
+/* Agrees that all processes of the window close it; otherwise the error lists their calls.  Only
+ * once: a process whose commit has failed repeats it alone. */
 static int agree_to_close(const epop_window_t *window)
 {
     const struct adapt_proposal mine = {.kind = ADAPT_CALL_CLOSE,.function = CLOSE,.object =

@@ -1,7 +1,7 @@
 /*
  * Functions that the Fortran modules of libmpidynres and of v2a call (dynres.F90, session_dyn.F90):
- * the inline code of the headers, with handles as Fortran has them and names that end with a 0.
- * Names that are given back have space for NAME_LEN characters.  SC3.
+ * the inline code of the headers, with Fortran handles and names that end with a 0.  Returned names
+ * have space for NAME_LEN characters.  SC3.
  */
 
 #include <mpi_session_dyn.h>
@@ -164,7 +164,7 @@ int mpi_session_dyn_f_get_data(const MPI_Fint *session, char *coll_pset, char *p
                                const int *nkeys, const int *wait, MPI_Fint *info);
 int mpi_session_dyn_f_set_data(const MPI_Fint *session, const char *pset, const MPI_Fint *info);
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static char **addresses_of(name names[], int n)
 {
     char **addresses = malloc((n > 0 ? (size_t) n : 1) * sizeof(*addresses));
@@ -174,7 +174,7 @@ static char **addresses_of(name names[], int n)
     return addresses;
 }
 
-/* As many as there is space for; their memory is given back. */
+/* Copies as many names as there is space for, and frees their memory. */
 static void take(char **made, int n, name outputs[], int *noutput)
 {
     for (int i = 0; i < n; i++) {

@@ -26,11 +26,11 @@ bool epop_archive_find(const char *name, char *path, size_t size)
     return false;
 }
 
-/* ---- names that another library has, too ----------------------------------------------------- */
+/* ---- names that another library also defines ------------------------------------------------- */
 
-/* An archive's references to its own global functions and variables go to the first definition
- * among the command, libc and MPI, if there is one: a program's `int error;` would be libc's
- * function. */
+/* An archive's references to its own global functions and variables are bound to the first
+ * definition in the command, libc and MPI, if there is one: a program's `int error;` would refer to
+ * libc's function. */
 
 #if __ELF_NATIVE_CLASS == 64
 #define SYMBOL_OF ELF64_R_SYM
@@ -46,7 +46,8 @@ typedef struct {
     const char *names;
 } symbol_table_t;
 
-/* The definition elsewhere that references to this symbol of the archive get; NULL: its own. */
+/* The foreign definition to which references to this symbol of the archive are bound; NULL: its
+ * own. */
 static const void *other_definition(const symbol_table_t * table, size_t number)
 {
     const ElfW(Sym) * symbol = &table->symbols[number];

@@ -8,7 +8,7 @@
 
 #define NO_PROGRAM 2            /* exit code */
 
-/* A leaving process that has come back from commit (MPIR_CVAR_ADAPT_LEAVERS_RETURN): W5. */
+/* For a leaving process that has returned from commit (MPIR_CVAR_ADAPT_LEAVERS_RETURN): W5. */
 static int take_leave(program_t * program)
 {
     int value = program->leave ? program->leave(program->data) : 0;
@@ -39,7 +39,7 @@ int epop_drive(program_t * program, int argc, char **argv, bool check)
     return 0;
 }
 
-/* A linked program's options are its own: EPOP_CHECK=1 in its environment stands for the command's
+/* A linked program has its own options: EPOP_CHECK=1 in its environment replaces the command's
  * --check. */
 static bool is_check_requested(void)
 {

@@ -25,7 +25,7 @@ static bool agree(epop_loop_t * loop, const char *function, int64_t value)
         loop->around->agree(loop->state, loop->where, function, value, &loop->fault);
 }
 
-/* P3: what was handed out stays as it was. */
+/* P3: the program must not change its elements. */
 static bool is_unchanged(epop_loop_t * loop)
 {
     if (!loop->check || epop_elements_sum(loop->program) == loop->elements_sum)
@@ -39,8 +39,8 @@ static bool is_unchanged(epop_loop_t * loop)
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-/* The adaptations that come before this iteration.  A joining process comes from the window; the
- * others, too, go on without another probe (E3). */
+/* Executes the adaptations before this iteration.  A joining process comes from the window, and the
+ * others continue as it does, without another probe (E3). */
 static epop_outcome_t adapt(epop_loop_t * loop)
 {
     epop_outcome_t outcome = EPOP_GOES_ON;
@@ -62,7 +62,7 @@ static epop_outcome_t execute(epop_loop_t * loop)
         outcome = adapt(loop);
     if (outcome != EPOP_GOES_ON)
         return outcome;
-    /* here, where joining processes pass, too */
+    /* here, because joining processes also execute this */
     if (element->loop_total && loop->around->agree &&
         !agree(loop, "loop_total", element->loop_total(loop->program->data)))
         return EPOP_FAILED;

@@ -50,7 +50,7 @@ Elements two_phases()
     return elements;
 }
 
-/* A world in which adaptations come at given probes. */
+/* A world in which adaptations happen at given probes. */
 struct Simulated {
     Diary diary;
     Elements elements;
@@ -128,8 +128,8 @@ TEST(EpopLoop, W5LeavingEnds)
     EXPECT_EQ(world.diary.text, "aaab|");
 }
 
-/* Staying processes, and one that joined with the state of the window, do the same from there
- * on. */
+/* Staying processes, and one that joined with the state of the window, do the same after the
+ * window. */
 TEST(EpopLoop, E3JoiningProcessesDoTheSame)
 {
     std::mt19937 random(1);
@@ -140,7 +140,7 @@ TEST(EpopLoop, E3JoiningProcessesDoTheSame)
         for (int k = 1; k < 4; k++)
             old.windows.emplace(at + 1 + static_cast<int>(random() % 12), EPOP_GOES_ON);
         EXPECT_EQ(old.run(), EPOP_ENDED);
-        /* the joining one: its state is that of the others at the window */
+        /* the joining process: its state is that of the others at the window */
         Simulated reference;
         reference.windows = {{at, EPOP_LEFT}};
         EXPECT_EQ(reference.run(), EPOP_LEFT);
@@ -178,7 +178,7 @@ TEST(EpopLoop, P7FunctionFails)
     EXPECT_STREQ(world.loop.fault.what, "phase_exec returned 9");
     epop_fault_t fault;
     EXPECT_EQ(epop_function_failed(&fault, 1, "phase_exec", 512), EPOP_FAILED);
-    EXPECT_EQ(fault.code, 1); /* not what resembles success */
+    EXPECT_EQ(fault.code, 1); /* not a code that looks like success */
 }
 
 TEST(EpopLoop, P4Branches)

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         return refuse(path, why);
     argc -= optind;
     argv += optind;
-    optind = 1;         /* the program may search for options of its own */
+    optind = 1;         /* the program may parse its own options */
     if (options.print) {
         epop_program_print(stdout, program, program->name ? program->name : name);
         return 0;

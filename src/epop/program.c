@@ -42,7 +42,7 @@ const char *epop_element_name(const program_t * program, int pc, char *buffer, s
 
 /* ---- P1 ------------------------------------------------------------------------------------- */
 
-/* The text of what is missing in an element, or NULL. */
+/* The text of what an element lacks, or NULL. */
 static const char *what_lacks(const program_element_t * element)
 {
     switch (element->type) {
@@ -105,7 +105,7 @@ int epop_program_init(const program_t * program, int *argn, char ***argc, void *
     const program_element_t *element = &program->elements[0];
     int (*init) (int *, char ***, void **) = element->init;
 
-    if (!init)  /* it has been put into phase_exec: the type it really has */
+    if (!init)  /* it is in phase_exec: converts to its real type */
         memcpy(&init, &element->phase_exec, sizeof(init));
     return init(argn, argc, data);
 }

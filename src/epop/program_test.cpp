@@ -23,7 +23,7 @@ std::string complaint(const program_t *program)
     return why;
 }
 
-/* The report on a good program after one thing was changed. */
+/* The report on a valid program after one change. */
 std::string complaint_after(const std::function<void(program_element_t *)> &change)
 {
     Elements elements{epop_test::initial(), epop_test::elastic("solve"), epop_test::branch(),
@@ -101,7 +101,7 @@ TEST(EpopProgram, AllocPhases)
     EXPECT_EQ(made->size, 3);
     EXPECT_EQ(made->elements[2].phase_exec, nullptr);
     free(made->elements);
-    /* listing 7.6: space of one's own, which holds anything */
+    /* listing 7.6: uninitialised memory of the program */
     *made = {made, 77, nullptr, "x", epop_test::nothing, nullptr};
     program_t *before = made;
     ASSERT_EQ(epop_alloc_phases(&made, 4), 0);
@@ -121,7 +121,8 @@ TEST(EpopProgram, W2StructureHash)
     Elements elements{epop_test::initial(), epop_test::elastic("solve"), epop_test::rigid()};
     program_t program = epop_test::program_of(elements);
     const uint64_t hash = epop_structure_hash(&program);
-    elements[1].phase_exec = epop_test::never; /* what is done does not count, what is there does */
+    /* only the field that is set counts, not its function */
+    elements[1].phase_exec = epop_test::never;
     EXPECT_EQ(epop_structure_hash(&program), hash);
     elements[1].name = "solved";
     EXPECT_NE(epop_structure_hash(&program), hash);

@@ -13,7 +13,7 @@
 
 static struct {
     const program_t *program;
-    int *loop_of;               /* of each element; NULL: nothing is reported */
+    int *loop_of;               /* loop of each element; NULL: nothing is reported */
 } progress;
 
 static bool is_loop(const program_element_t * element)
@@ -32,7 +32,7 @@ static uint32_t kind_of(const program_element_t * element)
         is_once(element) ? MPIX_T_EPOP_ONCE : MPIX_T_EPOP_RIGID;
 }
 
-/* Never 0; its pc is part of it, so that it is of this loop alone. */
+/* Never 0; the pc is part of it, so that it is unique. */
 static uint64_t loop_id(const program_t * program, int pc)
 {
     uint64_t id = (epop_structure_hash(program) ^ (uint64_t) pc) * UINT64_C(0x9e3779b97f4a7c15);
@@ -46,7 +46,7 @@ struct found {
     int count;
 };
 
-/* In their order, as far as there is space. */
+/* Adds fitting elements in their order, as long as there is space. */
 static void add_those(const program_t * program, bool(*fits) (const program_element_t * element),
                       struct found *found)
 {
@@ -62,8 +62,8 @@ static void add_those(const program_t * program, bool(*fits) (const program_elem
     }
 }
 
-/* The first loops of the program, and where there is space left the rigid phases without condition,
- * which are not measured; those after them are not reported. */
+/* Lists the first loops of the program, then, if there is space, the rigid phases without
+ * condition, which are not measured; further ones are not reported. */
 static void find_loops(const program_t * program, struct found *found)
 {
     found->count = 0;

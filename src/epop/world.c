@@ -11,7 +11,7 @@
 
 #define DIFFERENT 2             /* exit code of --check */
 
-static epop_world_t *the_world; /* for what the program calls: epop_world_stop */
+static epop_world_t *the_world; /* for epop_world_stop, which the program calls */
 
 static bool mpi_is_up(void)
 {
@@ -66,7 +66,7 @@ void epop_world_stop(const char *what)
 
 /* ---- --check -------------------------------------------------------------------------------- */
 
-/* The numbers by which processes are compared. */
+/* The numbers that are compared between processes. */
 enum { VALUE, ELEMENT, AFTER, FUNCTION, FIELDS };
 
 /* The ranks whose value differs from that of rank 0, as text: "rank 2: 7 in element 1, rank 3:
@@ -84,7 +84,7 @@ static void list_others(const int64_t * values, int size, char *text, size_t buf
     }
 }
 
-/* Everybody learns everybody's value, and what it is the value of. */
+/* All processes exchange their values, and the meaning of these. */
 static bool agree(void *state, epop_position_t where, const char *function, int64_t value,
                   epop_fault_t * fault)
 {
@@ -150,7 +150,7 @@ static bool probe(void *state)
     return true;
 }
 
-/* In a program that has called MPI_Init a probe is an error: it shall do no harm. */
+/* In a program that has called MPI_Init a probe is an error, which must have no effect. */
 static bool first_probe(epop_world_t * world, bool *pending)
 {
     MPI_Errhandler handler;
@@ -178,7 +178,7 @@ static bool first_probe(epop_world_t * world, bool *pending)
 enum { MAGIC, STRUCTURE, PC, ITERATION, HEADER };
 #define HEADER_MAGIC 0x45504f5057000001 /* changes with the header's form */
 
-/* W1: rank 0 of the old world sends the joining processes where the program is. */
+/* W1: rank 0 of the old world sends the program's position to the joining processes. */
 static bool exchange_header(const epop_world_t * world, epop_window_t * window,
                             epop_fault_t * fault)
 {
@@ -210,7 +210,7 @@ static epop_outcome_t fail_window(epop_fault_t * fault, int pc, const char *what
     return EPOP_FAILED;
 }
 
-/* The world is the new one. */
+/* Called in the new world. */
 static epop_outcome_t call_after(epop_world_t * world, const epop_window_t * window,
                                  epop_fault_t * fault)
 {
@@ -221,8 +221,8 @@ static epop_outcome_t call_after(epop_world_t * world, const epop_window_t * win
     return value ? epop_function_failed(fault, window->pc, "after", value) : EPOP_GOES_ON;
 }
 
-/* The program's part, and commit.  The window frees its memory before, as leaving processes end in
- * commit (W5). */
+/* The program's part, and commit.  The window's memory is freed before, because leaving processes
+ * end in commit (W5). */
 static epop_outcome_t move_and_commit(epop_world_t * world, epop_window_t * window,
                                       epop_fault_t * fault)
 {

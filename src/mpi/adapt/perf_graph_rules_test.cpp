@@ -1,5 +1,5 @@
-/* Detection of loops on drawn sequences: invariants, and the rules D1 to D8 once more, as they are
- * written (SPEC-performance D1-D8, D11). */
+/* Detection of loops on random sequences: invariants, and a second, literal implementation of the
+ * rules (SPEC-performance D1-D8, D11). */
 
 #include "perf_graph_fixture.h"
 
@@ -27,7 +27,7 @@ TEST(PerfGraph, D11_AnySequenceKeepsTheInvariants)
     }
 }
 
-/* The rules as they are written, by sets and chains, without regard to what they cost. */
+/* The literal rules, by sets and chains, without regard to their cost. */
 class PlainGraph {
   public:
     struct Node {
@@ -162,7 +162,7 @@ class PlainGraph {
     uint64_t steps_ = 0;
 };
 
-/* D1-D8, D11: any sequence ends in one of them, and the graph follows them. */
+/* D1-D8, D11: one rule applies to each step of any sequence, and the graph follows it. */
 TEST(PerfGraph, D11_AnySequenceGoesByTheRulesAsTheyAreWritten)
 {
     std::map<std::string, int> events;
@@ -201,7 +201,7 @@ TEST(PerfGraph, D11_AnySequenceGoesByTheRulesAsTheyAreWritten)
         EXPECT_GT(events[event], 100) << event;
 }
 
-/* Nothing is retained outside of the object, so that it can be detected in parts, on a copy. */
+/* The object contains all state, so that detection can continue on a copy. */
 TEST(PerfGraph, D11_DetectedInTwoPartsAsAtOnce)
 {
     for (uint32_t seed = 1; seed <= 50; seed++) {

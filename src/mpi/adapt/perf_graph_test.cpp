@@ -80,7 +80,7 @@ TEST(PerfGraph, D10_ALoopInALoop)
     EXPECT_EQ(walk.graph.describe(3), "3: B Re 2 Rv 2 tail 2 head 1");
 }
 
-/* Back to the head by another way, to a later node, and to one of before: no event but that. */
+/* Back to the head along a new edge, to a later node, and to an earlier one: no other event. */
 TEST(PerfGraph, D6_AnotherWayInALoopIsNoLoop)
 {
     Walk walk("1 2 3 1 2 1 3 2 3 1");
@@ -107,7 +107,7 @@ TEST(PerfGraph, D14_ListingsAsPublished)
     EXPECT_EQ(std::string(text), "1; id: 6; H: 1; B: 0; Re: 0; Rv: 2; tail: 1; head: ");
 }
 
-/* A loop that repeats long enough is known: nothing changes any more. */
+/* After enough repetitions a loop is known: nothing changes any more. */
 TEST(PerfGraph, ARegularProgramBecomesStable)
 {
     for (uint32_t seed = 1; seed <= 100; seed++) {
@@ -139,7 +139,7 @@ TEST(PerfGraph, D12_TooManySites)
     EXPECT_TRUE(graph.g->full);
     EXPECT_EQ(graph.g->nodes, PERF_NODES_MAX);
     EXPECT_EQ(graph.visit(4000).node, PERF_NONE);
-    /* what is known goes on being seen */
+    /* known sites are still visited */
     EXPECT_EQ(graph.visit(0, PERF_KIND_PROBE).event, PERF_EVENT_DETECTED);
     EXPECT_EQ(graph.visit(4001).node, PERF_NONE);
     EXPECT_EQ(graph.visit(0, PERF_KIND_PROBE).label, PERF_LABEL_INSIDE);
@@ -181,7 +181,7 @@ TEST(PerfGraph, D12_TooManySuccessors)
     ASSERT_NO_FATAL_FAILURE(check(graph, 0));
 }
 
-/* A loop of so many sites; nanoseconds a step along known edges, the least of several rounds. */
+/* Nanoseconds of a step along known edges in a loop of so many sites; the min of several rounds. */
 double nanoseconds_of_step(uint64_t sites)
 {
     Graph graph;
@@ -196,7 +196,7 @@ double nanoseconds_of_step(uint64_t sites)
     return least;
 }
 
-/* C1, as a ratio: it distinguishes a search from one access, on a machine that others use. */
+/* C1, as a ratio: it distinguishes a search from one access, also on a shared machine. */
 TEST(PerfGraph, D2_AKnownStepCostsTheSameInALargeGraph)
 {
     double small = nanoseconds_of_step(8), large = nanoseconds_of_step(1024);

@@ -11,7 +11,7 @@ extern "C" {
 
 namespace {
 
-constexpr uint64_t SITES = 1000;        /* their keys; that of the probe is another one */
+constexpr uint64_t SITES = 1000;        /* first of their keys; the probe has another one */
 
 struct Measured {
     std::unique_ptr<perf_measure> m = std::make_unique<perf_measure>();
@@ -54,7 +54,7 @@ struct Measured {
     }
 };
 
-/* From one processor to another the clock may go back. */
+/* The clock may go back between two processors. */
 TEST(PerfMeasure, AClockThatGoesBackCountsAsOneThatStands)
 {
     Measured program;
@@ -81,9 +81,9 @@ TEST(PerfMeasure, V2_V3_D13_ElasticLoop)
         program.call(1, 20);
         program.call(2, 9);
         program.test(1);
-        program.probe(5);       /* its own time is nobody's */
+        program.probe(5);       /* its own time is not counted */
     }
-    /* the first time round the loop was not known */
+    /* in the first iteration the loop was not known */
     EXPECT_EQ(program.elastic().iterations, 10u);
     EXPECT_EQ(program.elastic().loop_ns, 10u * 100);
     EXPECT_EQ(program.elastic().mpi_ns, 10u * 30);
@@ -187,7 +187,8 @@ TEST(PerfMeasure, V7_V4_D13_AfterACommitTheLoopsAreKnownAndTheirTimesNothing)
     EXPECT_EQ(program.m->graph.structure, structure);
 }
 
-/* In any program: no loop is longer than its time, and in none more MPI time than time. */
+/* In any program: no loop takes longer than the total time, and none has more MPI time than
+ * time. */
 TEST(PerfMeasure, V2_V3_NoLoopTakesMoreThanThereWas)
 {
     for (uint32_t seed = 1; seed <= 300; seed++) {

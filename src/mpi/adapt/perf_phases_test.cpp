@@ -67,17 +67,17 @@ TEST(PerfPhases, AnIterationLastsUntilTheNextMark)
     program.call(40);
     EXPECT_TRUE(program.mark(SOLVE));
     program.call(10);
-    EXPECT_TRUE(program.mark(OUTPUT));  /* the last one of a phase, too */
+    EXPECT_TRUE(program.mark(OUTPUT));  /* the last iteration of a phase, too */
     program.compute(7);
     EXPECT_TRUE(program.mark(PERF_NO_PHASE));
-    program.call(1000);                 /* nobody's */
+    program.call(1000);                 /* not counted */
     EXPECT_FALSE(program.mark(SOLVE));
     expect_times(program.times(SOLVE), 2, 110, 50);
     expect_times(program.times(OUTPUT), 1, 7, 0);
     expect_times(program.times(REFINE), 0, 0, 0);
 }
 
-/* M4: it ends the iteration before, and its own time is nobody's. */
+/* M4: it ends the previous iteration, and its own time is not counted. */
 TEST(PerfPhases, APhaseThatRunsOnceIsNotMeasured)
 {
     Measured program;
@@ -121,7 +121,7 @@ TEST(PerfPhases, AnotherWorldBeginsAtZero)
     program.compute(30);
     program.mark(SOLVE);
     program.compute(30);
-    perf_phases_suspend(program.p.get());       /* the iteration under way is not measured */
+    perf_phases_suspend(program.p.get());       /* the present iteration is not measured */
     program.compute(30);
     EXPECT_FALSE(program.mark(SOLVE));
     program.compute(20);

@@ -1,4 +1,4 @@
-/* The messages of a connection between a client and a server (link.c), if the other end reads
+/* The messages of a connection between a client and a server (link.c), with an other end that reads
  * late. */
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ int MPIR_Dynproc_same(const unsigned char *one, const unsigned char *other, size
 
 namespace {
 
-/* Of so many processes, each with an address of ADDRESS bytes. */
+/* A side of so many processes, each with an address of ADDRESS bytes. */
 struct Side {
     static constexpr int ADDRESS = 64;
     explicit Side(int size)
@@ -41,8 +41,8 @@ struct Side {
     MPIR_Dynproc_side side = {};
 };
 
-/* DC2: a process that has read the other side may leave MPI_Init; nothing sends the rest of its own
- * side then. */
+/* DC2: a process that has read the other side may leave MPI_Init; afterwards the rest of its own
+ * side would not be sent. */
 TEST(DynprocLinkTest, the_other_side_is_there_when_the_own_one_is_sent)
 {
     const unsigned char secret[MPIR_DYNPROC_SEAL] = {};

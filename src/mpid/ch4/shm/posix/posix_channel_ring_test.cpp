@@ -30,7 +30,7 @@ template <uint64_t BYTES> struct RingOf {
         return true;
     }
 
-    /* The number that was put, or -1; its payload is what is expected. */
+    /* The number of the record, or -1; checks its payload. */
     int take(uint64_t payload)
     {
         uint32_t bytes, found;
@@ -219,7 +219,7 @@ TEST(ChannelCopy, CopiesAnyNumberOfBytesToAnyOffset)
     }
 }
 
-/* How many of so many copies are streamed, at these costs. */
+/* The number of streamed copies among so many, at these costs. */
 int count_streamed(channel_pace &pace, int copies, uint64_t cached, uint64_t streamed)
 {
     int n = 0;
