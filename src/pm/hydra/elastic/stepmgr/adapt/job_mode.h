@@ -30,10 +30,11 @@ class JobMode {
     {
     }
 
-    /* So many processes have been launched. */
+    /* The launch has started this number of processes. */
     void launched(size_t processes) { unreported_ = processes; }
     void on_init(Process &process, const InitReport &report);
-    /* Reported at the end: until then the job may become one that changes through process sets. */
+    /* Reported at the end only: until then the job may still switch to changes through process
+     * sets. */
     const std::string &rigid_because() const { return rigid_because_; }
 
   private:

@@ -19,16 +19,17 @@ namespace elastic {
 struct PlanFacts {
     uint32_t epoch = 0;
     uint64_t deadline_ms = 0;   /* Unix time, 0: none */
-    std::string reason;         /* cut to what the plan holds */
-    bool modify = false;        /* all wait for it */
+    std::string reason;         /* truncated to the length that a plan allows */
+    bool modify = false;        /* all processes wait for it in MPIX_Comm_modify */
 };
 
-/* `joining` in the order of their own world; its processes must have reported business cards and
- * segments. */
+/* `joining`: in the order of their own world.  These processes must have reported their business
+ * cards and segments. */
 std::string build_plan(const PlanFacts &facts, const Change &change,
                        const std::vector<Process *> &members, std::span<const Process> joining);
 
-/* Why the processes of a host that processes join cannot open each other's memory, or "". */
+/* "", or the reason why processes on a host with joining processes cannot open each other's
+ * memory. */
 std::string cannot_share_memory(const std::vector<Process *> &members,
                                 std::span<const Process> joining);
 

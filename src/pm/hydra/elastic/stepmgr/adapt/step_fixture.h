@@ -29,7 +29,7 @@ class StepTest : public testing::Test {
         Json answer = mpiexec.send_request(1, R"({"id":1,"op":"resize",)" + fields + "}").at(0);
         ASSERT_TRUE(answer.at("ok")) << answer;
     }
-    /* Brings the expansion `group` of two processes, both on node b, to `ready`. */
+    /* Starts the expansion `group` of two processes, both on node b, until both are ready. */
     void join_two(int group, uint32_t epoch)
     {
         mpiexec.start_group(group, {"b", "b"});

@@ -32,15 +32,15 @@ namespace elastic {
 class WorldResize final : public AdaptationControl {
   public:
     struct Hooks {
-        /* The adaptation is a change through process sets: it begins; has an action; has ended. */
+        /* Only for a change through process sets. */
         std::function<void()> begin_pset_change;
         std::function<void(AdaptAction action)> act_on_psets;
         std::function<void()> end_pset_change;
-        /* The processes have agreed: the coming world is a process set. */
+        /* The processes have agreed: the new world becomes a process set. */
         std::function<void()> add_coming_world;
-        /* Stragglers are reported from now on; proxies are queried whether the program is over; the
-         * program is over, and the adaptation did not happen; messages that were not received are
-         * reported. */
+        /* schedule_straggler_report: report stragglers from now on. query_counts: query the proxies
+         * whether the program is over. notify_unfinished: the program is over, and the adaptation
+         * did not happen. notify_unreceived: report messages that were not received. */
         std::function<void()> schedule_straggler_report, query_counts, notify_unfinished,
             notify_unreceived;
         std::function<void(const Process &process)> process_left;
@@ -78,7 +78,7 @@ class WorldResize final : public AdaptationControl {
     void check_freeze();
 
   private:
-    /* Processes that left and have not ended yet, by epoch (C7). */
+    /* Processes of one epoch that left and have not ended yet (C7). */
     struct LeftProcesses {
         uint64_t request = 0;
         int remaining = 0;
@@ -110,10 +110,11 @@ class WorldResize final : public AdaptationControl {
     uint64_t margin_;
     int64_t prepare_ms_;
     Hooks hooks_;
-    std::string termination_;   /* by which signal, for a reason */
-    uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
+    std::string termination_;   /* name of the signal, for reasons */
+    uint32_t planned_epoch_ = 0;        /* epoch of the last plan that was sent to the world */
     uint64_t next_request_ = 1;
-    std::map<ProxyId, int> freezes_pending_;      /* a proxy replies to each, withdrawn or not */
+    /* a proxy replies to each freeze, also to a withdrawn one */
+    std::map<ProxyId, int> freezes_pending_;
     std::map<uint32_t, LeftProcesses> left_;
 };
 

@@ -1,4 +1,4 @@
-/* Bytes as they come from another process, not checked yet. */
+/* Bytes from another process, not checked yet. */
 
 #ifndef ELASTIC_BYTES_H_INCLUDED
 #define ELASTIC_BYTES_H_INCLUDED

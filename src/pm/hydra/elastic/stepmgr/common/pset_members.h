@@ -1,7 +1,7 @@
 /*
  * The members of a process set: an ordered list of uids without repetition, stored as runs of
- * consecutive ones, so that a set of a hundred thousand processes in order is as small as one of
- * two.  Values: equal lists are equal.
+ * consecutive uids.  So a set of a hundred thousand consecutive uids needs no more memory than a
+ * set of two.  A value type: equal lists compare equal.
  */
 
 #ifndef ELASTIC_PSET_MEMBERS_H_INCLUDED
@@ -26,7 +26,7 @@ class SetMembers {
     };
 
     SetMembers() = default;
-    /* Nothing: too many, or one of them twice. */
+    /* Nothing: too many uids, or one uid twice. */
     static std::optional<SetMembers> of_runs(std::span<const Run> runs);
     static std::optional<SetMembers> of_list(std::span<const uint32_t> uids);
 
@@ -34,19 +34,19 @@ class SetMembers {
     bool empty() const { return size_ == 0; }
     const std::vector<Run> &runs() const { return runs_; }
     bool contains(uint32_t uid) const;
-    /* The first, in the order of the list, that is one of these. */
+    /* The first member, in the order of the list, that is in `uids`. */
     std::optional<uint32_t> find_any(const std::set<uint32_t> &uids) const;
     bool any_of(const std::set<uint32_t> &uids) const { return find_any(uids).has_value(); }
     size_t count_of(const std::set<uint32_t> &uids) const;
-    /* The first one that is not among these; UINT32_MAX: all are. */
+    /* The first member that is not in `uids`; UINT32_MAX: all members are. */
     uint32_t first_without(const std::set<uint32_t> &uids) const;
     uint32_t greatest() const;  /* of a set that is not empty */
 
-    /* In the order of the first; union: of first appearance. */
+    /* The result has the order of the first operand; a union has the order of first appearance. */
     static std::optional<SetMembers> union_of(std::span<const SetMembers *const> operands);
     static SetMembers intersection_of(std::span<const SetMembers *const> operands);
     static SetMembers difference_of(std::span<const SetMembers *const> operands);
-    /* Consecutive parts; the sizes add up to this one's. */
+    /* Consecutive parts. The sum of `sizes` is the size of this set. */
     std::vector<SetMembers> split(std::span<const uint32_t> sizes) const;
 
     bool operator==(const SetMembers &) const = default;

@@ -1,6 +1,6 @@
 /*
- * The text of --adapt-schedule: what sizes the world takes, when, who leaves, where the new
- * processes go and which program they run.
+ * The text of --adapt-schedule: sizes of the world, their times, the leaving processes, the hosts
+ * of the joining processes, and the program that these run.
  *
  *   schedule = entry *("," entry)          newlines separate entries too; "#" starts a comment
  *   entry    = [TIME ":"] SIZE ["/leave=" RANKS] ["/hosts=" HOSTS] ["/program=" NUMBER]
@@ -31,11 +31,11 @@ inline constexpr size_t SCHEDULE_MAX_ENTRIES = 100000;
 inline constexpr int64_t TIME_MAX_MS = int64_t{1000} * 60 * 60 * 24 * 365;
 
 struct ScheduleEntry {
-    std::optional<int64_t> at_ms;       /* after launch; none: when the one before is committed */
+    std::optional<int64_t> at_ms;       /* after launch; none: when the entry before is committed */
     ChangeRequest change;
 };
 
-/* `launch_size` 0: not known yet; the first entry is then checked when it is applied.  `programs`
+/* `launch_size` 0: not known yet; the first entry is then checked when it is applied.  `programs`:
  * as in resolve_change. */
 Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int launch_size,
                                                   int programs = 0);

@@ -56,7 +56,7 @@ struct Process {
     pmi_adapt_host segment = {};
     uint32_t left_epoch = 0;    /* the epoch in which it left the world */
     bool ended = false;
-    /* with a change through process sets: however it ends, nobody is ended for it */
+    /* in a change through process sets: its end, of any kind, ends no other process */
     bool may_exit = false;
 
     ProxyId proxy_id() const { return {group, proxy}; }
@@ -68,13 +68,13 @@ class World {
     void add_group(int group, uint32_t first_uid, std::span<const step_process> processes);
     bool has_group(int group) const { return groups_.contains(group); }
 
-    /* nullptr where there is none. */
+    /* nullptr: there is none. */
     Process *find(int group, int rank);
     const Process *find(int group, int rank) const;
     std::span<Process> processes(int group);
 
     const std::vector<Process *> &members() const { return members_; }
-    /* nullptr: no member that lives has this uid. */
+    /* nullptr: no living member has this uid. */
     const Process *find_member(uint32_t uid) const;
     int size() const { return static_cast<int>(members_.size()); }
     int members_on(const std::string &host) const;
@@ -91,7 +91,7 @@ class World {
     /* The proxy's processes that had not been reported as ended. */
     std::vector<Process *> mark_disconnected(const ProxyId &proxy_id);
     bool known(const ProxyId &proxy_id) const;
-    /* Its processes that have not ended. */
+    /* Processes of this proxy that have not ended. */
     std::vector<uint32_t> living_of(const ProxyId &proxy_id) const;
     std::string host_of(const ProxyId &proxy_id) const;      /* empty if it is not known */
     void remove_empty_groups();

@@ -23,7 +23,7 @@ namespace elastic {
 
 inline constexpr size_t SLOWEST_RANKS_MAX = 4;
 inline constexpr size_t BEHIND_RANKS_MAX = 4;
-/* so many are no chance: the process is notified of */
+/* a process that is this number of iterations behind the first one is a straggler */
 inline constexpr uint64_t BEHIND_ITERATIONS = 2;
 
 struct ProcessSample {
@@ -40,16 +40,16 @@ struct ProbeCount {
 };
 ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms);
 
-/* Of the time since the epoch began, and where it is of the same epoch since `previous`. */
+/* Progress since the epoch began, and since `previous` if that is of the same epoch. */
 Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms,
                        const std::optional<ProbeCount> &previous);
 
-/* Of a program that reports its phase (mpi_epop.h): the phase that most processes are in, by its
- * name in `loops`, and its stragglers; null if nothing is known. */
+/* For a program that reports its phase (mpi_epop.h): the phase of most processes, by its name in
+ * `loops`, and its stragglers; null: nothing is known. */
 Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &loops);
 
-/* The loop that probes first, as each process reports it now; empty if nobody has measured an
- * iteration of it.  Then the others, as they were written last. */
+/* First the loop that probes, as each process reports it now; left out if no process has measured
+ * an iteration of it.  Then the other loops, as they were last written. */
 Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others);
 
 }  // namespace elastic

@@ -24,7 +24,7 @@ class PerformanceSampler {
   public:
     explicit PerformanceSampler(StepState &state) : state_(state) {}
 
-    /* The line to send; empty: it is sent when the proxies have replied. */
+    /* Returns the line to send; empty: the line is sent later, when the proxies have replied. */
     std::string answer_performance(int client, const Json &id, const PerformanceRequest &request);
     void on_performance(const ProxyId &proxy_id, uint32_t number, SampleReport &report);
     void on_loops(uint32_t number, LoopsReport &report);
@@ -60,7 +60,7 @@ class PerformanceSampler {
     StepState &state_;
     std::optional<Sample> sample_;
     uint32_t samples_ = 0;      /* number of samples that were begun */
-    /* at which processes write their loops, if a client has set it */
+    /* interval at which processes write their loops, if a client has set one */
     std::optional<uint32_t> interval_ms_;
     std::optional<ProbeCount> probes_;  /* of an earlier sample */
 };

@@ -17,15 +17,15 @@ namespace elastic {
 
 enum class SlotState : char {
     IDLE = 'I',
-    RESERVED = 'P',             /* its process is started, and not of the job yet */
+    RESERVED = 'P',             /* its process is started, but does not belong to the job yet */
     RUNNING = 'R',
-    PROPOSED = 'S',             /* its process shall leave: the program has been notified */
-    ACCEPTED = 'A'              /* and has agreed */
+    PROPOSED = 'S',             /* its process is to leave: the program has been notified */
+    ACCEPTED = 'A'              /* its process is to leave: the program has accepted */
 };
 
 class StateLog {
   public:
-    /* So many slots are numbered in the header; there may be more later. */
+    /* `slots`: number of slots in the header; there may be more later. */
     StateLog(size_t slots, bool colours)
         : numbered_(slots), colours_(colours), states_(slots, SlotState::IDLE)
     {}
@@ -33,13 +33,13 @@ class StateLog {
     /* Several lines, each with its newline but the last. */
     std::string header() const;
 
-    /* All processes that there are, in the order in which they came, and their states. */
+    /* `processes`: all processes in the order in which they joined, and their states. */
     void update(const std::vector<std::pair<uint32_t, SlotState>> &processes);
     /* Milliseconds with a fraction, a letter for each slot, the event. */
     std::string line(int64_t time_us, const std::string &event) const;
 
   private:
-    static constexpr size_t TIME_WIDTH = 13;    /* with its unit and a blank */
+    static constexpr size_t TIME_WIDTH = 13;    /* with unit and blank */
 
     size_t slot_of(uint32_t uid);
 

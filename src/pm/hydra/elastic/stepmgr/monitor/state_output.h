@@ -1,5 +1,5 @@
 /*
- * --sets-log: each event is a line with the states of all slots that it leads to.  SM2.
+ * --sets-log: writes a line for each event, with the states of all slots after it.  SM2.
  */
 
 #ifndef ELASTIC_STATE_OUTPUT_H_INCLUDED

@@ -46,7 +46,8 @@ class StragglerReporter {
     void on_counts(const ProxyId &proxy_id, uint32_t epoch,
                    const std::vector<CountReport> &reports);
 
-    /* A process has ended in an adaptation that is agreed on: is the program over? */
+    /* A process has ended in an adaptation that is agreed on: starts queries whether the program is
+     * over. */
     void start_ending();
     void ending_time();
 

@@ -18,8 +18,8 @@ class UnreceivedMessages {
   public:
     explicit UnreceivedMessages(StepState &state) : state_(state) {}
 
-    /* Each report is an event.  The user is notified once, at the end of the adaptation; of later
-     * reports at once. */
+    /* Each report is an event.  The user gets one message at the end of the adaptation, and one for
+     * each later report at once. */
     void on_report(const Process &process, uint32_t epoch, const UnreceivedReport &report);
     /* The adaptation under way ends. */
     void notify_user() const;

@@ -26,7 +26,7 @@
 
 namespace elastic {
 
-/* Once something is wrong, ok() is false for good and what is taken is empty. */
+/* After the first error ok() stays false, and all further reads return empty values. */
 class CallBytes {
   public:
     explicit CallBytes(Bytes bytes, size_t max = PMI_SET_CALL_MAX)
@@ -112,14 +112,14 @@ class FieldReader : public CallBytes {
             std::memcpy(&value, bytes.data(), sizeof value);
     }
     void text(std::string &value, size_t max) { value = text(max); }
-    /* All that follows. */
+    /* All bytes that follow. */
     void bytes(std::string &value, size_t max)
     {
         require(left().size() <= max);
         Bytes all = take(left().size());
         value.assign(all.begin(), all.end());
     }
-    /* ... for people: nothing in it may be taken for anything else. */
+    /* ... as a text for people: control characters are replaced. */
     void line(std::string &value, size_t max)
     {
         bytes(value, max);
@@ -176,7 +176,7 @@ class FieldReader : public CallBytes {
         require(!argv.front().empty());
         list(argv, max, [&](std::string &argument) { text(argument, PMI_TASK_TEXT_MAX); });
     }
-    /* All that follows, if it is a command: it is passed on as it is. */
+    /* All bytes that follow, if they are a command: passed on unchanged. */
     void program(std::string &bytes)
     {
         Bytes all = left();
@@ -241,7 +241,7 @@ class FieldWriter {
     std::string &bytes_;
 };
 
-/* The alternative of `Any` that has this kind, if it is well-formed and nothing follows. */
+/* Reads the alternative of `Any` that has this kind. Nothing: it is malformed, or bytes follow. */
 template <class Any, size_t Index = 0>
 std::optional<Any> parse_kind(uint32_t kind, FieldReader &reader)
 {

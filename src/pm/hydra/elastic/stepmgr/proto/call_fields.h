@@ -17,7 +17,7 @@ namespace elastic {
 
 struct SetOperand {
     std::string name;
-    std::optional<SetMembers> members;  /* what the name means to the caller */
+    std::optional<SetMembers> members;  /* the members that the caller has for this name */
 };
 
 using SetData = std::map<std::string, std::string>;

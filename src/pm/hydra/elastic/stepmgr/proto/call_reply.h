@@ -14,16 +14,15 @@ namespace elastic {
 /* A process that has made a call, to which it gets one reply. */
 struct SetCaller {
     uint32_t uid = 0;
-    uint32_t id = 0;            /* among the questions of that process */
-    uint64_t proxy_id = 0;         /* its proxy, whatever the number means */
+    uint32_t id = 0;            /* number of the call, counted by that process */
+    uint64_t proxy_id = 0;         /* of its proxy; an opaque number */
 };
 struct SetReply {
     SetCaller caller;
     std::string answer;
-    /* processes of its proxy to whom it may give the same answer, too, as long as they may cache
-     * such answers */
+    /* other processes of the same proxy that may get this reply too, as long as it may be cached */
     std::vector<uint32_t> others = {};
-    std::vector<uint32_t> bcs = {};     /* whose business cards are in it */
+    std::vector<uint32_t> bcs = {};     /* uids of the processes whose business cards it contains */
 };
 
 }  // namespace elastic

@@ -18,9 +18,9 @@
 
 namespace elastic {
 
-inline constexpr size_t LOOPS_TOLD_MAX = 32;    /* in an answer, those that take longest */
+inline constexpr size_t LOOPS_TOLD_MAX = 32;    /* in a reply: the loops that take longest */
 inline constexpr size_t ITEMS_TOLD_MAX = 16;    /* of a loop */
-/* of "0-3,8,...": those of a large world may be many words */
+/* of "0-3,8,...": in a large world this text may be long */
 inline constexpr size_t RANKS_TOLD_BYTES_MAX = 250;
 
 class LoopSet {
@@ -39,7 +39,7 @@ class LoopSet {
     static std::optional<LoopSet> read(Bytes bytes);
     std::string write() const;
     void merge(const LoopSet &from) { loop_set_merge(&set_, &from.set_); }
-    /* `number` gives the number of each process below `limit`, or -1: it is left out. */
+    /* `number` returns the new number of each process below `limit`; -1 leaves it out. */
     void renumber(uint32_t limit, const std::function<int64_t(uint32_t)> &number);
     void join_alone(uint32_t processes) { loop_set_join_alone(&set_, processes); }
     std::span<const loop> loops() const { return {set_.loop, set_.loops}; }
@@ -50,13 +50,13 @@ class LoopSet {
     loop_set set_;
 };
 
-/* Whether it is the one that contains MPI_Probe_adapt. */
+/* Whether the loop contains MPI_Probe_adapt. */
 bool is_elastic(const loop &loop);
 
-/* The loop of a phase, by the id that the program has given it; nullptr: it is not known. */
+/* The loop of a phase, by the id that the program has given the phase; nullptr: not known. */
 const loop *find_phase(const LoopSet &set, uint64_t id);
 
-/* The loops but the elastic one, by time, the longest first: at most LOOPS_TOLD_MAX. */
+/* All loops except the elastic one, the longest first, at most LOOPS_TOLD_MAX. */
 Json describe_inner_loops(const LoopSet &set);
 
 }  // namespace elastic

@@ -1,7 +1,7 @@
 /*
- * Payloads of the messages between step manager and proxies (stepmgr.h), read and written with
- * their length checked first: what a proxy sends is never trusted to be whole.  Most of them are
- * generated (messages/reports.h).
+ * Payloads of the messages between step manager and proxies (stepmgr.h).  Each read checks the
+ * length first, because a payload from a proxy may be incomplete.  Most of this code is generated
+ * (messages/reports.h).
  */
 
 #ifndef ELASTIC_PAYLOAD_H_INCLUDED
@@ -26,17 +26,17 @@ using CountReport = CountsReport::Count;
 struct PerformanceReport {
     uint32_t rank = 0, every = 0;
     uint64_t count = 0, iterations = 0, loop_ns = 0, mpi_ns = 0;
-    uint64_t phase = 0, iteration = 0;  /* where it is; phase 0: not known */
+    uint64_t phase = 0, iteration = 0;  /* position of the process; phase 0: not known */
     int64_t total = -1;
     uint64_t element = 0;
 };
 struct SampleReport {
-    uint32_t stale = 0;         /* processes of which no loops are known */
+    uint32_t stale = 0;         /* number of processes without known loops */
     std::vector<PerformanceReport> rows;
     LoopSet loops;
 };
 struct LoopsReport {
-    uint32_t group = 0;         /* whose processes' ranks */
+    uint32_t group = 0;         /* process group of the ranks */
     LoopSet loops;
 };
 struct SizeRequestReport {
@@ -48,10 +48,11 @@ struct SizeRequestReport {
 };
 struct SetReport {
     uint32_t rank = 0, id = 0;
-    Bytes call;                 /* of the payload: psets.h reads it */
+    Bytes call;                 /* part of the payload; psets.h reads it */
 };
 
-/* Between the calls of begin and the return of commit (enum pmi_adapt_phase). */
+/* Whether the process is between the call of begin and the return of commit (enum
+ * pmi_adapt_phase). */
 bool is_inside(uint32_t phase);
 
 std::optional<SampleReport> parse_performance(Bytes payload);
@@ -70,7 +71,7 @@ std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call
 
 /* "ended with exit code 3", "was killed by signal 9 (Killed)". */
 std::string describe_wait_status(uint32_t wait_status);
-bool exited_by_itself(uint32_t wait_status);    /* with whatever code, not by a signal */
+bool exited_by_itself(uint32_t wait_status);    /* with any exit code, not by a signal */
 bool exited_cleanly(uint32_t wait_status);      /* with code 0 */
 
 }  // namespace elastic

@@ -35,14 +35,14 @@ struct ResizeRequest {
     std::optional<uint32_t> if_epoch;   /* refuse unless this is the last committed epoch */
     uint64_t deadline_ms = 0;   /* Unix time */
     std::string reason;
-    bool wait = false;          /* a second answer when it has ended */
+    bool wait = false;          /* send a second answer when the adaptation has ended */
 };
 struct EventsRequest {
     uint64_t since = 0;
     bool follow = false;
 };
 struct CancelRequest {
-    std::optional<uint64_t> request;    /* none: whatever is under way */
+    std::optional<uint64_t> request;    /* none: the adaptation under way */
 };
 
 struct RefuseRequest {
@@ -52,19 +52,19 @@ struct RefuseRequest {
 
 struct GrantRequest {           /* slots for processes that the program starts */
     uint64_t request_number = 0;
-    uint64_t grant = 0;         /* number of it: 1, 2, 3, ... */
+    uint64_t grant = 0;         /* number of the grant: 1, 2, 3, ... */
     std::vector<std::string> hosts;     /* one slot on each, or NAME:COUNT */
 };
 
 struct SlotsRequest {
-    std::optional<size_t> most; /* slots that the job could ever get */
+    std::optional<size_t> most; /* greatest number of slots that the job can ever get */
 };
 
 struct PsetsRequest {
-    uint32_t after = 0;         /* only sets that got their name after this serial number */
+    uint32_t after = 0;         /* only sets that were named after this serial number */
 };
 
-struct TasksRequest {};         /* what runs on slots */
+struct TasksRequest {};         /* lists the processes on slots */
 
 struct ClientRequest {
     Json id;                    /* null if none could be read */
@@ -74,8 +74,8 @@ struct ClientRequest {
         what;
 };
 
-/* One definition of each error code; what they mean to a client is in
- * doc/developer/step-protocol.md. */
+/* The only definition of the error codes. doc/developer/step-protocol.md describes them for
+ * clients. */
 enum class ErrorCode { SYNTAX, VERSION, OPERATION, FIELD, CHANGE, RIGID, BUSY, ENDED, STALE, LAUNCH,
                        NOTHING, AGREED, MANAGED, SIZES };
 const char *to_string(ErrorCode code);

@@ -1,7 +1,8 @@
 /*
- * Calls of processes on sets, which are generated (messages/calls.h), and the answers to them, as
- * bytes: read with every length, count and character checked first, because they are the program's.
- * ChangeCall: those of the step, not of the table of sets (pset_changes.h, process_sets.cpp).
+ * Calls of processes on sets, which are generated (messages/calls.h), and the replies to them, as
+ * bytes.  Reading checks every length, count and character first, because the program wrote them.
+ * ChangeCall: calls that the step handles, not the table of sets (pset_changes.h,
+ * process_sets.cpp).
  */
 
 #ifndef ELASTIC_PSET_CALL_H_INCLUDED
@@ -16,7 +17,7 @@
 
 namespace elastic {
 
-/* Nothing: it is malformed, or of the other kind. */
+/* Nothing: the call is malformed, or is of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);
 std::optional<ChangeCall> parse_change_call(Bytes call);
 /* The reverse, for tests. */
@@ -25,7 +26,7 @@ std::string write_set_call(const ChangeCall &call);
 
 void append_members(std::string &bytes, const SetMembers &members);
 
-/* An answer that is being written, after its code. */
+/* A reply under construction; its code is already written. */
 class SetAnswer {
   public:
     SetAnswer() { number(PMI_SET_OK); }

@@ -1,6 +1,6 @@
 /*
- * Calls of processes about process requests, and reports of proxies about them, as bytes
- * (messages/calls.h, wire/task.h): read with every length and count checked first.
+ * Calls of processes about process requests, and reports of proxies about these, as bytes
+ * (messages/calls.h, wire/task.h).  Reading checks every length and count first.
  */
 
 #ifndef ELASTIC_TASK_CALL_H_INCLUDED
@@ -15,7 +15,7 @@
 
 namespace elastic {
 
-/* Nothing: it is malformed, or no such call. */
+/* Nothing: it is malformed, or is not a call about process requests. */
 std::optional<TaskCall> parse_task_call(Bytes call);
 /* The reverse, for tests. */
 std::string write_task_call(const TaskCall &call);

@@ -1,8 +1,8 @@
 /*
  * Calls of processes on process sets, and the replies.  Calls arrive from the proxies of the
- * calling processes, and replies go back to these proxies.  A call waits here while messages are
- * under way that its reply depends on (pset_sync.h), and a reply while processes may cache an older
- * one (pset_invalidation.h).
+ * calling processes, and replies are sent to these proxies.  A call waits here for messages in
+ * transit on which its reply depends (pset_sync.h).  A reply waits here while processes may cache
+ * an older one (pset_invalidation.h).
  *
  *   process_sets.cpp   calls; processes that have not begun to use MPI; processes that are awaited
  *   pset_replies.cpp   replies, invalidation, events, lists for clients
@@ -35,7 +35,7 @@ namespace elastic {
 
 class ProcessSets {
   public:
-    /* Calls that are not of the table of sets. */
+    /* Calls that the table of sets does not handle. */
     struct Hooks {
         std::function<void(const SetCaller &caller, const TaskCall &call)> task_call;
         std::function<void(Process &process, const SetCaller &caller, const ChangeCall &call)>
@@ -47,8 +47,7 @@ class ProcessSets {
     Sets &table() { return sets_; }
     const Sets &table() const { return sets_; }
 
-    /* A world of more processes than a set can have is none.  The coming one: of the adaptation
-     * under way. */
+    /* Makes a world a process set, unless it has more processes than a set can have. */
     void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);
     void add_coming_world();
     /* Proxies report every begin and end of a process from now on, also in a job that does not
@@ -67,20 +66,21 @@ class ProcessSets {
     /* The process has begun to use MPI, or has ended. */
     void has_begun(uint32_t uid);
     void process_ended(uint32_t uid) { send_replies(sets_.ended(uid)); }
-    /* A proxy has disconnected: calls that need not wait for it.  They continue when its processes
-     * have ended. */
+    /* Calls that waited for a proxy which has disconnected.  They continue when its processes have
+     * ended. */
     struct FreeCalls {
         SetSync::Calls synced, started;
     };
     FreeCalls proxy_disconnected(const ProxyId &proxy_id);
     void continue_calls(const ProxyId &proxy_id, const FreeCalls &calls);
 
-    /* Whether this process will come to a communicator that is being made: its proxy replies.  "":
-     * it has not yet. */
+    /* Queries the proxy of a process whether the process takes part in a communicator that is being
+     * made.  Nothing: the reply comes later. */
     std::optional<std::string> query_arrival(const SetCaller &caller, const QueryArrival &call);
 
     void send_replies(const std::vector<Sets::Reply> &replies);
-    /* These proxies invalidate what processes cache: the number with which they confirm. */
+    /* These proxies are to invalidate the caches of their processes.  Returns the number with which
+     * they confirm. */
     uint64_t begin_invalidation(const std::set<ProxyId> &proxy_ids)
     {
         return invalidation_.begin(proxy_ids);
@@ -88,19 +88,19 @@ class ProcessSets {
     /* Proxies that have not confirmed the first invalidation that is pending. */
     std::set<ProxyId> pending_invalidation() const { return invalidation_.owing(); }
 
-    /* Events of sets that have been made or freed.  At the end of the job: how many were
-     * skipped. */
+    /* log_changes: events of sets that were made or freed. log_skipped: at the end of the job, the
+     * number of skipped events. */
     void log_changes();
     void log_skipped();
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
 
   private:
-    static constexpr size_t PSETS_MAX = 1000;   /* of an answer */
-    static constexpr size_t PSET_RUNS_MAX = 64; /* of a set in it */
+    static constexpr size_t PSETS_MAX = 1000;   /* sets in a reply */
+    static constexpr size_t PSET_RUNS_MAX = 64; /* runs of a set in a reply */
 
     struct PendingArrival {
         SetCaller caller;
-        ProxyId proxy_id;            /* that is queried */
+        ProxyId proxy_id;            /* the queried proxy */
     };
 
     void sync();
@@ -123,11 +123,12 @@ class ProcessSets {
     PsetInvalidation invalidation_;
     SetSync sync_;              /* of sets that processes make by themselves */
     SetSync starts_;            /* of processes that have begun to use MPI */
-    /* Uids of the launch that are not known to have begun; nothing: nobody has needed to know. */
+    /* Uids of the launch that have not begun to use MPI as far as known; nothing: not needed so
+     * far. */
     std::optional<std::set<uint32_t>> unbegun_;
     std::map<uint64_t, PendingArrival> pending_arrivals_;       /* by number */
     uint64_t last_arrival_query_ = 0;
-    /* that processes have requested: a proxy does so for all of its own */
+    /* lookups that processes have requested; a proxy sends one for all of its processes */
     uint64_t lookups_ = 0;
 };
 

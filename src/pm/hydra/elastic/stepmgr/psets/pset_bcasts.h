@@ -1,12 +1,13 @@
 /*
- * Texts that the first process of a set sends to all members (MPIX_Session_bcast_pset_info).  The
- * members agree as in a probe (doc/developer/decisions/agreement.md) on the number of a call that
- * none has reached yet.  Members count their calls on the boards and read a gate there; a member
- * that the gate stops queries here.  Calls of processes and counts of proxies in, replies and
- * orders to proxies out.  SB1, SB2.
+ * Texts that the first process of a set sends to all members (MPIX_Session_bcast_pset_info).  As in
+ * a probe (doc/developer/decisions/agreement.md), the members agree on the number of a call that no
+ * member has reached yet.  Members count their calls on the boards and read a gate there.  A member
+ * that the gate stops sends a query to this class.  Input: calls of processes and counts of
+ * proxies; output: replies, and orders to proxies.  SB1, SB2.
  *
- * Owned by Sets, which knows names; here a constant string identifies a set.  A process takes part
- * with one of its slots on the board.  One text is under way in a set, and one may wait for it.
+ * Owned by Sets, which handles names; here a constant string identifies a set.  A process takes
+ * part with one of its slots on the board.  At most one text is under way in a set, and one may
+ * wait for it.
  */
 
 #ifndef ELASTIC_PSET_BCASTS_H_INCLUDED
@@ -40,25 +41,25 @@ class SetBcasts {
 
     explicit SetBcasts(size_t most) : most_(most) {}
 
-    /* The caller, a member, counts its calls in this slot from now on, and in none of another set;
-     * the answer has where it has counted before. */
+    /* The caller is a member.  From now on it counts its calls in this slot, which counts for no
+     * other set.  The reply contains the slot that counts for this set so far, if there is one. */
     std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members,
                      uint32_t slot, const Uids &ended);
-    /* The caller is the first member that lives. */
+    /* The caller is the first living member. */
     std::string give(const SetCaller &caller, uint32_t slot, std::string text, const Uids &ended);
-    /* The caller is in the call of this number, in front of the gate.  Nothing: it waits. */
+    /* The gate stops the caller in the call with this number.  Nothing: the reply comes later. */
     std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number,
                                     const Uids &ended);
-    /* A proxy has counted. */
+    /* A proxy has reported its counts. */
     void frozen(uint64_t proxy_id, const BcastReport &count, const Uids &ended);
-    /* A process has ended; it is among `ended`. */
+    /* A process has ended; `ended` contains it. */
     void without(uint32_t uid, const Uids &ended);
     /* This string identifies no set any more. */
     void discard(const std::string &who);
 
     bool empty() const { return bcasts_.empty(); }
-    /* Since the last time; orders are to be sent before the replies, and before the answer to the
-     * call. */
+    /* Orders and replies since the last call.  Send the orders before the replies, and before the
+     * reply to the call. */
     std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
     std::vector<SetReply> take_replies() { return std::exchange(replies_, {}); }
 
@@ -74,12 +75,14 @@ class SetBcasts {
     struct Text {
         uint32_t number = 0;
         std::string text;
-        std::set<uint64_t> counting;    /* proxies that have not counted; none: it is agreed on */
+        /* proxies that have not counted; empty: the number is agreed on */
+        std::set<uint64_t> counting;
         uint64_t target = 1;    /* the greatest ceiling */
         std::vector<Waiting> waiting;
-        std::optional<std::string> answer;      /* as the first process has got it */
+        std::optional<std::string> answer;      /* the reply that the first process received */
         Uids notified;
-        size_t pending_from = 0;        /* number of members that have neither got it nor ended */
+        /* number of members that have neither received it nor ended */
+        size_t pending_from = 0;
     };
     struct Bcast {
         uint32_t id = 0;
@@ -102,9 +105,9 @@ class SetBcasts {
 
     size_t most_;
     uint32_t last_id_ = 0, last_text_ = 0;
-    std::map<std::string, std::unique_ptr<Bcast>> bcasts_;      /* by who */
+    std::map<std::string, std::unique_ptr<Bcast>> bcasts_;      /* by `who` */
     std::map<std::pair<uint32_t, uint32_t>, Bcast *> slots_;    /* by uid and slot */
-    std::set<Bcast *> under_way_;       /* that have a text */
+    std::set<Bcast *> under_way_;       /* those with a text */
     std::vector<Order> orders_;
     std::vector<SetReply> replies_;
 };

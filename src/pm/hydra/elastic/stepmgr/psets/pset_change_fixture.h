@@ -38,7 +38,7 @@ class SetChangeTest : public testing::Test {
                        write_set_report(rank, ++ids[uid], write_set_call(call)));
         answer_at_once();
     }
-    /* SA1, SR1: as proxies do. */
+    /* Replies as proxies do.  SA1, SR1. */
     void answer_at_once()
     {
         for (; seen < mpiexec.sent.size(); seen++) {
@@ -62,13 +62,13 @@ class SetChangeTest : public testing::Test {
         }
         mpiexec.report(0, message.proxy, REPORT_STARTED, 0, write_started(started));
     }
-    /* The launch, then additions of two on node b each. */
+    /* Group, proxy and rank of a process: the launch, then additions of two on node b each. */
     static std::tuple<int, int, uint32_t> where(uint32_t uid)
     {
         return uid < 3 ? std::tuple(0, uid == 2 ? 1 : 0, uid)
                        : std::tuple(int(uid - 3) / 2 + 1, 0, (uid - 3) % 2);
     }
-    /* To this process' last call, from its code on; "": it waits. */
+    /* The reply to the last call of this process, from its code on; "": the call waits. */
     std::string answer_to(uint32_t uid)
     {
         answer_at_once();
@@ -108,13 +108,13 @@ class SetChangeTest : public testing::Test {
         mpiexec.send_request(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + more +
                                     "}");
     }
-    /* As a joining process does. */
+    /* The call of a joining process. */
     void await_accept(uint32_t uid, const std::string &bc = "", bool introduced = false)
     {
         call(uid, EnterJob{bc});
         call(uid, AwaitAccept{introduced});
     }
-    /* An addition of two processes that wait, with the uids 3 and 4. */
+    /* Starts an addition of two processes with the uids 3 and 4, which wait. */
     void offer_addition()
     {
         call(0, BecomeDynamic{});
@@ -135,8 +135,9 @@ class SetChangeTest : public testing::Test {
 
     FakeMpiexec mpiexec;
     std::map<uint32_t, uint32_t> ids;
-    std::set<uint32_t> begun = {0, 1, 2};       /* of the launch, as the proxies know */
-    size_t seen = 0;            /* messages */
+    /* processes of the launch that use MPI, as proxies report */
+    std::set<uint32_t> begun = {0, 1, 2};
+    size_t seen = 0;            /* number of messages that were read */
 
     inline static const GetChange all = {};
     static std::string write_broke(uint32_t rank)
@@ -149,7 +150,7 @@ class SetChangeTest : public testing::Test {
     }
 };
 
-/* Operations that the program requests. */
+/* Tests of operations that the program requests. */
 class SetRequestTest : public SetChangeTest {
   protected:
     void SetUp() override
@@ -181,7 +182,7 @@ class SetRequestTest : public SetChangeTest {
         }
         return text;
     }
-    /* Why there was none. */
+    /* The reason why no operation was made. */
     std::string why_not(uint32_t uid)
     {
         std::string answer = answer_to(uid);

@@ -1,6 +1,6 @@
 /*
- * A simulated job that changes through process sets: its processes, what it has seen, and the calls
- * that it makes, for pset_change_simulation_test.cpp.
+ * A simulated job that changes through process sets: its processes, their knowledge, and their
+ * calls.  For pset_change_simulation_test.cpp.
  */
 
 #ifndef ELASTIC_PSET_CHANGE_SIMULATION_FIXTURE_H_INCLUDED
@@ -36,12 +36,12 @@ class SimulatedPsetJob {
         int group = 0;
         uint32_t rank = 0;
         Stage stage = Stage::STARTS;
-        bool doomed = false;    /* its group is to be removed */
+        bool doomed = false;    /* its group will be removed */
         uint32_t calls = 0;
         std::map<uint32_t, Question> questions; /* not answered */
-        std::vector<uint32_t> rendezvous_with;  /* those with which it waits in a rendezvous */
-        std::set<uint32_t> knows;       /* whose addresses it has */
-        std::set<uint32_t> prepared_for;        /* by these, which need no rendezvous with it */
+        std::vector<uint32_t> rendezvous_with;  /* processes with which it waits in a rendezvous */
+        std::set<uint32_t> knows;       /* processes whose addresses it has */
+        std::set<uint32_t> prepared_for;        /* processes that need no rendezvous with it */
     };
 
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
@@ -106,18 +106,18 @@ class SimulatedPsetJob {
     std::vector<uint32_t> launched_;
     size_t launches_ = 0, killed_ = 0, logged_ = 0, sent_ = 0;  /* read so far */
     uint64_t request_ = 0;      /* under way, 0: none */
-    size_t size_ = 0, epoch_ = 0;       /* as the log notifies */
+    size_t size_ = 0, epoch_ = 0;       /* as logged */
     bool joins_ = false, accepted_ = false;
     int joining_group_ = -1;
     std::set<int> complete_;
     uint32_t sent_to_ = UINT32_MAX, tag_ = 0;
-    uint32_t number_ = 0, end_ = 0;     /* of sets that it may make by itself */
+    uint32_t number_ = 0, end_ = 0;     /* numbers of sets that the process may make by itself */
     std::string own_;           /* the last one */
     uint32_t on_its_way_of_ = UINT32_MAX;
     std::vector<std::string> on_its_way_;
     std::string delta_;
     std::vector<uint32_t> leaving_;
-    /* what the board of a group contains; each has one proxy */
+    /* content of the board of each group; a group has one proxy */
     std::map<int, uint32_t> size_source_;
     size_t lookups_ = 0;
     int offers_seen_ = 0;

@@ -1,15 +1,15 @@
 /*
  * A change through process sets, from the query of the first process to its end.  One process is
  * notified, and accepts or declines for all; no other process waits.  A request that adds and
- * removes processes is two changes.  Here are the actions of the rows of pset_change_table.cpp.
- * SR1, SR3-SR9, SR11, SJ1, SF1-SF3.
+ * removes processes is two changes.  This class has the actions of the rows of
+ * pset_change_table.cpp.  SR1, SR3-SR9, SR11, SJ1, SF1-SF3.
  *
  *   pset_changes.cpp      from the request to the decision of the notified process
  *   pset_change_end.cpp   from the decision to the end; ends of processes
  *   pset_mode.h           whether the job changes so; pset_departures.h: processes that end outside
  *                         of a change
  *
- * Calls come by PsetOperations, which requests changes for the program.
+ * PsetOperations, which requests changes for the program, passes calls to this class.
  */
 
 #ifndef ELASTIC_PSET_CHANGES_H_INCLUDED
@@ -45,7 +45,7 @@ class PsetChanges {
     {
     }
 
-    /* The reply to a call; none: it comes later. */
+    /* Returns the reply to a call; nothing: the reply comes later. */
     std::optional<std::string> answer(Process &process, const SetCaller &caller,
                                       const BecomeDynamic &call);
     std::optional<std::string> answer(Process &process, const SetCaller &caller,
@@ -65,19 +65,18 @@ class PsetChanges {
     std::optional<std::string> answer(Process &process, const SetCaller &caller,
                                       const AddHints &call);
 
-    /* A change waits for a process that queries. */
+    /* Whether a change waits for a process that queries. */
     bool is_on_offer() const;
-    /* Notified to this process and accepted by it, for the set `bound`: the name of the delta, or
-     * "": the change is not of this set. */
+    /* Notifies this process of the change, and accepts it for the process and the set `bound`.
+     * Returns the name of the delta; "": the change does not concern this set. */
     std::string accept_for(const Process &process, const std::string &bound);
 
-    /* The adaptation under way begins, as a change through process sets; has this action; has
-     * ended. */
+    /* The adaptation under way is a change through process sets. */
     void begin();
     void perform(AdaptAction action);
     void end();
 
-    /* A process is ended by an error; has ended. */
+    /* on_aborted: an error ends the process. process_over: it has ended. */
     void on_aborted(const Process &process);
     void process_over(const Process &process, bool by_itself, const std::string &cause);
 
@@ -119,11 +118,11 @@ class PsetChanges {
     AdaptationControl &control_;
     SizeRequestControl &requests_;
     Hooks hooks_;
-    /* some process has been notified that no change removes it */
+    /* a process was notified that no change removes it */
     bool stay_notified_ = false;
     uint32_t offer_ = 0;        /* tag of the offer on the boards; 0: none */
-    /* By uid: changes that have ended before the notified process has decided, if another one was
-     * announced since. */
+    /* By uid: changes that ended before the notified process decided, if a later change was
+     * announced. */
     std::map<uint32_t, NotifiedChange> late_;
     uint32_t last_tag_ = 0;
 };

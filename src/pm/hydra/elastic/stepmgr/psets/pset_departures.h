@@ -1,6 +1,7 @@
 /*
- * Processes that have ended outside of a removal leave the world, in a job that changes through
- * process sets.  All at once, as in a large job they end one after the other.  SL1.
+ * Removes processes that ended outside of a removal from the world, in a job that changes through
+ * process sets.  It removes them together, because in a large job they end one after the other.
+ * SL1.
  */
 
 #ifndef ELASTIC_PSET_DEPARTURES_H_INCLUDED
@@ -14,18 +15,19 @@ class PsetDepartures {
   public:
     explicit PsetDepartures(StepState &state) : state_(state) {}
 
-    /* A process has ended: it leaves a little later. */
+    /* A process has ended: it is removed a short time later. */
     void process_ended();
-    /* Nothing holds them back any more. */
+    /* No adaptation delays the removal any more. */
     void adaptation_ended();
-    /* They leave now, if no change is under way. */
+    /* Removes them now, if no change is under way. */
     void drop_ended();
     void check_time();
-    /* When that is due; -1: no process has ended. */
+    /* Time of the next removal; -1: no process has ended. */
     int64_t due_ms() const { return due_ms_; }
 
   private:
-    static constexpr int64_t MORE_MS = 500;     /* for more processes that end by themselves */
+    /* wait for further processes that end by themselves */
+    static constexpr int64_t MORE_MS = 500;
 
     StepState &state_;
     int64_t due_ms_ = -1;

@@ -26,7 +26,7 @@ namespace elastic {
 
 class PsetInvalidation {
   public:
-    /* These proxies shall invalidate: the number with which they confirm. */
+    /* These proxies are to invalidate.  Returns the number with which they confirm. */
     uint64_t begin(const std::set<ProxyId> &proxy_ids);
     /* False: this confirmation is not pending. */
     bool confirmed(const ProxyId &proxy_id, uint64_t number);
@@ -37,20 +37,20 @@ class PsetInvalidation {
         return pending_from_.empty() ? std::set<ProxyId>{} : pending_from_.begin()->second;
     }
 
-    /* Adds a reply; takes those that may be sent, in the order in which they were added. */
+    /* add: adds a reply. take: replies that may be sent, in the order in which they were added. */
     void add(SetReply reply) { answers_.push_back({last_, std::move(reply)}); }
     std::vector<SetReply> take_answers();
 
   private:
     struct Held {
-        uint64_t latest = 0;    /* the last number when it was made */
+        uint64_t latest = 0;    /* the last number when the reply was made */
         SetReply reply;
     };
 
     uint64_t last_ = 0;
     /* by number: proxies that have not confirmed it; never empty */
     std::map<uint64_t, std::set<ProxyId>> pending_from_;
-    std::deque<Held> answers_;  /* as many as there are calls that wait */
+    std::deque<Held> answers_;  /* at most one for each waiting call */
 };
 
 }  // namespace elastic

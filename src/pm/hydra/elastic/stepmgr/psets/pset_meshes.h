@@ -1,10 +1,10 @@
 /*
  * Full meshes.  In a full mesh each process has the addresses of all others, and knows that they
  * have its own.  Such processes make communicators without a rendezvous.  A process is in one full
- * mesh at most.  Meshes merge when all of their members have had a rendezvous, and shrink by ends
- * of processes only, so that a reply about a mesh holds for ever.  SI8.
+ * mesh at most.  Meshes merge when all of their members have had a rendezvous.  They shrink only
+ * when processes end, so that a reply about a mesh stays valid.  SI8.
  *
- * Owned by PsetRendezvous; no effects.  It knows living processes only.
+ * Owned by PsetRendezvous; no effects.  Contains living processes only.
  */
 
 #ifndef ELASTIC_PSET_MESHES_H_INCLUDED
@@ -20,10 +20,10 @@ namespace elastic {
 
 class PsetMeshes {
   public:
-    /* Whether one mesh has all of these members. */
+    /* Whether one mesh contains all of these members. */
     bool hold(const SetMembers &members) const;
-    /* These have had a rendezvous, or were introduced.  Returns whether they are one full mesh from
-     * now on: not if one of them is in a mesh with another process. */
+    /* These members have had a rendezvous, or were introduced to each other.  Returns whether they
+     * are one full mesh now: not if a member is in a mesh with another process. */
     bool join(const SetMembers &members);
     void disconnected(uint32_t uid);
 

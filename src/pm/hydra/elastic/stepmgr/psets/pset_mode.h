@@ -1,6 +1,6 @@
 /*
- * Whether the job changes through process sets, and how it comes to do so: once, for all of its
- * life.  SW1, SW3.
+ * Whether the job changes through process sets.  The switch to this mode happens at most once, and
+ * is final.  SW1, SW3.
  */
 
 #ifndef ELASTIC_PSET_MODE_H_INCLUDED
@@ -22,9 +22,9 @@ class PsetMode {
     {
     }
 
-    /* "": the job can change through process sets; else the error of a call. */
+    /* "": the job can change through process sets; else the error for a call. */
     std::string refusal() const;
-    /* The same; it does so from now on. */
+    /* The same; if "", the job is in this mode from now on. */
     std::string ensure();
 
   private:

@@ -1,11 +1,11 @@
 /*
  * Operations on process sets that add or remove processes, as a program requests them (psetop of
  * libmpidynres 2), and the query for the open operation.  The process that requests such a change
- * is notified of it and accepts it in one step: it waits for the result.
+ * waits for the result: for it, notification and accept are one step.
  *
  * One request is open at a time.  Without a resource manager it becomes an adaptation within
  * --adapt-range.  With one it becomes a size request, and the next change in the same direction is
- * its result.  REPLACE is an addition, and a removal when its processes have joined: two requests.
+ * its result.  REPLACE is two requests: an addition, and a removal after the processes have joined.
  * The reply to an impossible request names no operation.  SC5, SC6.
  */
 
@@ -21,14 +21,14 @@
 
 namespace elastic {
 
-/* A change that a process has requested, and waits for. */
+/* A change that a process has requested, and for which it waits. */
 struct PsetRequest {
     SetCaller caller;
     RequestOp call;
-    bool requested = false; /* a change or a size request has been made for it */
-    bool removing = false;  /* and its removal */
-    uint64_t request = 0, size_request = 0; /* the numbers of these */
-    std::optional<std::string> added;       /* of REPLACE: the delta that has been accepted */
+    bool requested = false; /* the change or the size request was made */
+    bool removing = false;  /* the removal of REPLACE was requested */
+    uint64_t request = 0, size_request = 0; /* numbers of the change and of the size request */
+    std::optional<std::string> added;       /* for REPLACE: the accepted delta of the addition */
 };
 
 class PsetOperations {
@@ -40,11 +40,11 @@ class PsetOperations {
     {
     }
 
-    /* A call on a change, of this class or of PsetChanges. */
+    /* A call on a change.  Passes those of PsetChanges on. */
     void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
-    /* A request is open; its size request has ended; the process that has made it may have
-     * ended. */
+    /* Whether a request of the program is open. */
     bool is_open() const { return open_.has_value(); }
+    /* The size request for the open request has ended. */
     void size_request_ended(SizeRequestEnd end, const std::string &reason);
     void process_ended(const Process &process);
     /* After every event. */
@@ -83,7 +83,7 @@ class PsetOperations {
     AdaptationControl &control_;
     SizeRequestControl &requests_;
     std::optional<PsetRequest> open_;
-    bool range_missed_ = false; /* the user has been notified that --adapt-range is missing */
+    bool range_missed_ = false; /* the user was notified that --adapt-range is missing */
 };
 
 }  // namespace elastic

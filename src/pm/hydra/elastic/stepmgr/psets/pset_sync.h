@@ -1,8 +1,8 @@
 /*
- * Queries whose reply depends on messages that are still on their way, because proxies send in no
+ * Queries whose reply depends on messages in transit, because messages of different proxies have no
  * common order (SA1): messages about sets that a process has made by itself, and about processes
- * that have begun to use MPI.  Such a query waits until the proxies in question have forwarded all
- * messages that they had when they were queried.  Queries that come meanwhile wait for the next
+ * that have begun to use MPI. Such a query waits until the proxies concerned have forwarded all
+ * messages that they had when they were queried.  Queries that arrive meanwhile wait for the next
  * round.
  *
  * Owned by ProcessSets (process_sets.h); no effects.
@@ -34,12 +34,12 @@ class SetSync {
     void hold(Held call) { next_.push_back(std::move(call)); }
     /* Whether a round is due. */
     bool is_due() const { return !next_.empty() && requested_.empty(); }
-    /* A round begins: the number that these proxies reply with. */
+    /* Begins a round.  Returns the number with which these proxies reply. */
     uint64_t begin(std::set<ProxyId> proxy_ids);
-    /* No proxy need be queried: takes the queries that wait for the next round. */
+    /* Takes the queries that wait for the next round, if no proxy need be queried for them. */
     Calls take_next() { return std::exchange(next_, {}); }
-    /* The queries of this round, if the reply was the last one.  Nothing: the reply is of no
-     * round. */
+    /* A reply of a proxy.  Returns the queries of the round, if it was the last reply.  Nothing:
+     * the reply belongs to no round. */
     std::optional<Calls> answered(const ProxyId &proxy_id, uint64_t number);
     /* The same for a proxy that will not reply. */
     Calls disconnected(const ProxyId &proxy_id);

@@ -1,5 +1,6 @@
 /*
- * Errors of calls on process sets, and the name of all running processes, for the parts of psets.h.
+ * Errors of calls on process sets, and the name of the set of all running processes, for the parts
+ * of psets.h.
  */
 
 #ifndef ELASTIC_PSETS_ERRORS_H_INCLUDED

@@ -26,7 +26,7 @@ class SetsTest : public testing::Test {
         sets.grow(8);
     }
 
-    /* Reads an answer as a test expects it. */
+    /* Reads a reply, and checks that it has the expected form. */
     struct Answer {
         std::string bytes;
         size_t at = 0;
@@ -101,7 +101,7 @@ class SetsTest : public testing::Test {
         uint32_t state = 0, primary = 0, op = 0;
         std::vector<std::string> operands;
         UidList members;
-        uint32_t lasts = 0;     /* it may be cached */
+        uint32_t lasts = 0;     /* how long the reply may be cached */
     };
     Queried lookup(const std::string &name)
     {
