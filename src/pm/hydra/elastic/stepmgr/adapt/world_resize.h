@@ -110,7 +110,7 @@ class WorldResize final : public AdaptationControl {
     uint64_t margin_;
     int64_t prepare_ms_;
     Hooks hooks_;
-    std::string termination_;   /* name of the signal, for reasons */
+    std::string termination_;   /* the signal to mpiexec as a text, for reasons */
     uint32_t planned_epoch_ = 0;        /* epoch of the last plan that was sent to the world */
     uint64_t next_request_ = 1;
     /* a proxy replies to each freeze, also to a withdrawn one */

@@ -42,7 +42,8 @@ class SetBcasts {
     explicit SetBcasts(size_t most) : most_(most) {}
 
     /* The caller is a member.  From now on it counts its calls in this slot, which counts for no
-     * other set.  The reply contains the slot that counts for this set so far, if there is one. */
+     * other set.  The reply contains the slot: the one that already counts for this set, else
+     * `slot`. */
     std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members,
                      uint32_t slot, const Uids &ended);
     /* The caller is the first living member. */

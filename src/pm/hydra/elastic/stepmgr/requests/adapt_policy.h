@@ -25,15 +25,15 @@ class Policy {
   public:
     static Result<Policy> parse(std::string_view text, Range range, uint64_t seed);
 
-    /* Whether no offer is made this time; queried once before each. */
+    /* Whether this offer is skipped; called once before each offer. */
     bool skips();
 
-    /* The size to offer to a world of `present` processes; nothing when the range holds it alone,
-     * of those that the program can use. */
+    /* The size to offer to a world of `present` processes.  Nothing: the range contains no other
+     * size that the program can use. */
     std::optional<int> next_size(int present, const ProgramSizes *rule = nullptr);
 
-    /* Sizes from now on; how sizes are drawn at random.  False: not of this policy, or not a value
-     * that it can have. */
+    /* limit: range of later sizes.  The others set how sizes are drawn at random.  False: the
+     * policy has no such parameter, or the value is invalid. */
     void limit(Range range) { range_ = range; }
     bool set_deviation(double deviation);
     bool set_probability(double probability);

@@ -1,6 +1,6 @@
 /*
  * Requests of clients of the step protocol: another size, and the end of the adaptation under way.
- * doc/developer/step-protocol.md specifies what is answered here.
+ * doc/developer/step-protocol.md specifies the replies.
  */
 
 #ifndef ELASTIC_RESIZE_REQUESTS_H_INCLUDED
@@ -23,7 +23,7 @@ class ResizeRequests {
 
     std::string answer_resize(int client, const Json &id, const ResizeRequest &resize);
     std::string answer_cancel(const Json &id, const CancelRequest &cancel);
-    /* It does not wait for an end any more; its request goes on. */
+    /* The client no longer waits for an end; its request continues. */
     void client_disconnected(int client);
 
   private:

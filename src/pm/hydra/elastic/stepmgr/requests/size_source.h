@@ -3,8 +3,8 @@
  * is due, and the time of the next one.  Pure; times are milliseconds on the step manager's clock.
  *
  * An entry of a schedule is offered once, committed or not.  A policy waits for the interval after
- * each end, at least RETRY_MS after one that was not committed, and gives up after
- * FAILURES_MAX of those in a row.
+ * each adaptation, at least RETRY_MS after one that was not committed.  It stops after FAILURES_MAX
+ * of these in a row.
  */
 
 #ifndef ELASTIC_SIZE_SOURCE_H_INCLUDED
@@ -27,40 +27,40 @@ class SizeSource {
   public:
     static constexpr int64_t RETRY_MS = 1000;
     static constexpr int FAILURES_MAX = 3;
-    static constexpr int64_t SKIP_MS = 10;      /* at least, after an offer that is not made */
+    static constexpr int64_t SKIP_MS = 10;      /* min delay after a skipped offer */
 
     static Result<SizeSource> create(const step_config &config);
 
     bool any() const { return policy_ || !schedule_.empty(); }
-    /* --adapt-range without a policy: what requests are accepted for. */
+    /* --adapt-range without a policy: the sizes for which requests are accepted. */
     const std::optional<Range> &requests_range() const { return requests_range_; }
-    /* --adapt-range, with a policy or without. */
+    /* --adapt-range, with or without a policy. */
     const std::optional<Range> &range() const { return range_; }
-    /* The sizes that the program can use, within the given range; false: there is none. */
+    /* Limits the range to sizes that the program can use.  False: no size is left. */
     bool limit(const Range &hinted);
     Policy *policy() { return policy_ ? &*policy_ : nullptr; }
     bool is_schedule() const { return !schedule_.empty(); }
 
-    /* The processes are there: `launch_ms` is the zero of schedule times. */
+    /* The processes are launched: `launch_ms` is the zero of schedule times. */
     void launched(int64_t launch_ms);
     /* The first offer may be made from now on. */
     void adaptive(int64_t now_ms);
 
-    /* When the next offer is due, in the past perhaps; nothing if there will be none. */
+    /* Time of the next offer, possibly in the past.  Nothing: there is none. */
     std::optional<int64_t> due() const;
     /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the
      * rule only. */
     std::optional<SizeRequest> take(int64_t now_ms, int present,
                                     const ProgramSizes *rule = nullptr);
 
-    /* The one that was taken cannot be made now. */
+    /* The offer that was taken cannot be made now. */
     void postpone(int64_t now_ms);
 
     /* The first and the last entry of the schedule that have not been taken, from 1; none: first >
      * last. */
     std::pair<size_t, size_t> left() const { return {next_entry_ + 1, schedule_.size()}; }
 
-    /* An adaptation has ended, whoever wanted it.  True when the policy gives up with this one. */
+    /* An adaptation of any origin has ended.  True: the policy stops with this one. */
     bool ended(int64_t now_ms, bool committed);
 
   private:

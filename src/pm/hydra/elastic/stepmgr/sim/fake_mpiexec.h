@@ -1,7 +1,6 @@
 /*
- * For tests: the other side of stepmgr.h.  Records every effect, and sends the step manager's
- * events in words that a test reads easily.  Owns the step manager and a clock that only the test
- * moves.
+ * For tests: the other side of stepmgr.h.  Records every effect, and has short functions for events
+ * of the step manager.  Owns the step manager and a clock that only the test advances.
  */
 
 #ifndef ELASTIC_FAKE_MPIEXEC_H_INCLUDED
@@ -19,7 +18,7 @@
 
 namespace elastic {
 
-/* STEP_SET_SHARED is recorded as STEP_SET_ANSWER, and what is special about it apart. */
+/* STEP_SET_SHARED is recorded as STEP_SET_ANSWER, with `others` and `bcs`. */
 struct SentMessage {
     int group, proxy;
     step_command command;
@@ -54,7 +53,7 @@ class FakeMpiexec {
     FakeMpiexec(const FakeMpiexec &) = delete;
     FakeMpiexec &operator=(const FakeMpiexec &) = delete;
 
-    /* Empty, or what is wrong with the options. */
+    /* Returns "", or the error in the options. */
     std::string create()
     {
         step_effects effects = {this,    launch,  kill_group, abort_step,
@@ -65,7 +64,8 @@ class FakeMpiexec {
         return core ? "" : error;
     }
 
-    /* `hosts[i]` is where rank i runs; each host is one proxy, numbered as it appears. */
+    /* `hosts[i]` is the host of rank i.  Each host has one proxy; proxies are numbered in order of
+     * appearance. */
     void start_group(int group, const std::vector<std::string> &hosts)
     {
         std::vector<step_process> processes;
@@ -120,7 +120,7 @@ class FakeMpiexec {
         now_ms = to_ms;
         stepmgr_time(core, now_ms);
     }
-    /* Sends a line; returns the answers that came at once. */
+    /* Sends a line; returns the immediate replies. */
     std::vector<Json> send_request(int client, const std::string &line)
     {
         size_t before = replies[client].size();
@@ -133,7 +133,7 @@ class FakeMpiexec {
     {
         return {sent.begin() + static_cast<long>(first), sent.end()};
     }
-    /* "plan:0.0 freeze:0.0" of the messages from number `first` on. */
+    /* Text of the messages from number `first` on, for example "plan:0.0 freeze:0.0". */
     std::string sent_text(size_t first = 0) const
     {
         static const char *const NAMES[] = {"?",       "plan",        "freeze",
@@ -177,7 +177,7 @@ class FakeMpiexec {
     stepmgr *core = nullptr;
     int64_t now_ms = 0;
     int next_group = 1;
-    std::string refuse_launch;  /* message; empty: launches are taken on */
+    std::string refuse_launch;  /* error of launches; empty: launches succeed */
 
     std::vector<SentMessage> sent;
     std::vector<LaunchCall> launches;

@@ -1,21 +1,22 @@
 /*
- * For tests: a whole job around the step manager, from one seed: proxies with their boards,
- * processes that compute, probe, enter windows and end, messages that take their time, users that
- * request sizes, and accidents.  Everything happens in the order of a queue of events, so that a
- * seed gives the same history each time.
+ * For tests: simulates a whole job around the step manager from one seed: proxies with their
+ * boards, processes that compute, probe, enter windows and end, messages with delays, users that
+ * request sizes, and failures.  All events are processed in the order of a queue, so that a seed
+ * always gives the same history.
  *
- * Probe and board follow pmi_adapt.h: publishing the count and reading the gate are two events,
- * shutting the limit and reading the counts are two as well, and other events may happen between.
+ * Probe and board follow pmi_adapt.h.  Storing the count and reading the gate are two events, and
+ * so are shutting the limit and reading the counts.  Other events may happen between them.
  *
  * Broken invariants are gtest failures that name the seed.  The invariants:
  *   P3   all pre-existing processes get TRUE at the same probe number, with the same work left
  *   P7   no process is notified of an adaptation that is not agreed on
  *   W2   the members' view of the world (from the plans) is the step manager's
- *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...  each size
- *   request has one end, so has each process that has made it; granted ones have a size that they
- *   allow nothing is sent to a proxy that has disconnected; joining processes of what was not
- *   committed are removed; freed nodes are reported once, after the leaving processes ended without
- *   an accident every process ends by itself with exit code 0, and nothing is unexpected
+ *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...
+ *   each size request has one end, also for each process that made it; a granted one allows the size
+ *   nothing is sent to a disconnected proxy
+ *   joining processes of an adaptation that was not committed are removed
+ *   freed nodes are reported once, after the leaving processes have ended
+ *   without a failure every process ends by itself with exit code 0, and nothing is unexpected
  */
 
 #ifndef ELASTIC_SIMULATED_JOB_H_INCLUDED
@@ -38,7 +39,7 @@
 
 namespace elastic {
 
-/* Counts of the events of a job, by which a test sees that its seeds reach all cases. */
+/* Counts of the events of a job.  A test checks by them that its seeds reach all cases. */
 struct JobOutcome {
     int launches = 0, committed = 0, withdrawn = 0, failed = 0, aborts = 0, accidents = 0;
     int refused = 0, freed = 0, stragglers = 0, notified = 0;
@@ -60,14 +61,14 @@ class SimulatedJob {
     static constexpr uint64_t EVENTS_MAX = 2000000;
 
     struct Plan {               /* read back from the blob */
-        uint64_t request = 0;   /* an epoch's number may be tried more than once */
+        uint64_t request = 0;   /* the number of an epoch may be used again after a failure */
         uint32_t epoch = 0, pre = 0, joining = 0;
         std::vector<uint32_t> uids, flags;
         bool modify = false;
     };
     struct Actor;               /* an MPI process */
     struct Proxy;
-    struct Window {             /* of one request, as its participants see it */
+    struct Window {             /* of one request, in the view of its participants */
         std::set<uint32_t> arrived;
         uint64_t notified_at = 0;
         int work_left = -1;
@@ -82,7 +83,7 @@ class SimulatedJob {
         }
     };
 
-    /* chance */
+    /* random choices */
     int64_t between(int64_t low, int64_t high);
     bool chance(double probability);
     int64_t delay_us();
@@ -170,7 +171,7 @@ class SimulatedJob {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
     int64_t now_us_ = 0;
     uint64_t next_event_ = 0;
-    uint64_t wake_number_ = 0;  /* only the last size request to be woken counts */
+    uint64_t wake_number_ = 0;  /* only the last requested wake-up is valid */
 
     /* options of this job */
     int launch_size_ = 1, work_ = 0;
@@ -178,12 +179,13 @@ class SimulatedJob {
     uint64_t margin_ = 1;
     int64_t delay_max_us_ = 1000;
     bool rigid_ = false, launch_may_fail_ = false, size_requests_ = false;
-    int modify_at_ = -1; /* work left when the program calls MPIX_Comm_modify, once; -1: never */
+    /* remaining work at which the program calls MPIX_Comm_modify, once; -1: never */
+    int modify_at_ = -1;
     struct {
         std::set<uint32_t> arrived;     /* uids */
         bool again = false,
-             over = false; /* another one is agreed on, as a board has it; it has failed */
-        uint32_t uid = 0, number = 0;   /* who has queried, by which size request */
+             over = false; /* another adaptation is agreed on, as on a board; the call has failed */
+        uint32_t uid = 0, number = 0;   /* the requesting process and its size request */
     } modify_;
     std::set<int> modify_groups_;
     std::vector<std::string> host_names_;
@@ -193,18 +195,19 @@ class SimulatedJob {
     std::map<uint32_t, std::unique_ptr<Actor>> actors_; /* by uid */
     std::map<uint64_t, Window> windows_;        /* by request */
     std::map<uint32_t, std::set<uint32_t>> finalised_;  /* by epoch, uids */
-    std::map<uint32_t, std::vector<uint32_t>> worlds_;  /* by epoch, uids, as the members see it */
-    std::set<ProxyId> disconnected_;      /* what the step manager has been notified */
+    /* by epoch: uids in the view of the members */
+    std::map<uint32_t, std::vector<uint32_t>> worlds_;
+    std::set<ProxyId> disconnected_;      /* as reported to the step manager */
     std::set<int> groups_killed_;
-    std::map<int, uint32_t> group_request_;     /* expansion to request */
+    std::map<int, uint32_t> group_request_;     /* by expansion */
     int next_group_ = 1;
     bool killing_ = false;
 
     /* events of the journal so far */
-    std::map<uint64_t, std::string> requests_;  /* number to end, "" while under way */
+    std::map<uint64_t, std::string> requests_;  /* by number: the end; "": under way */
     uint64_t open_request_ = 0;
     uint32_t committed_epoch_ = 0, target_epoch_ = 0;
-    std::map<uint32_t, size_t> departing_;      /* epoch to number of leaving processes */
+    std::map<uint32_t, size_t> departing_;      /* by epoch: number of leaving processes */
     std::map<uint64_t, Json> open_size_requests_;       /* by number: their events */
     uint64_t last_size_request_ = 0;
     std::map<uint32_t, std::set<uint32_t>>

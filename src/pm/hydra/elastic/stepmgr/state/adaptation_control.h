@@ -1,6 +1,6 @@
 /*
- * The adaptation under way, as components act on it: they start it, and send it events.  They do
- * not know the component that carries it out; Step gives them the object.
+ * The interface by which components start an adaptation and send it events.  Components do not
+ * depend on the class that carries it out; Step passes the object to them.
  */
 
 #ifndef ELASTIC_ADAPTATION_CONTROL_H_INCLUDED
@@ -14,16 +14,16 @@ namespace elastic {
 
 class AdaptationControl {
   public:
-    /* No adaptation is under way: there is one from now on.  SizeRequests alone calls this. */
+    /* Makes a new adaptation; none is under way.  Called by SizeRequests only. */
     virtual const Adaptation &accept(const SizeRequest &request, const Change &change) = 0;
-    /* Its first step, when the job can adapt.  It may have ended when this returns. */
+    /* Its first step, when the job can adapt.  The adaptation may have ended on return. */
     virtual void begin() = 0;
-    /* An event of the adaptation under way; `why` is the reason of its end.  It may have ended when
-     * this returns. */
+    /* An event of the adaptation under way; `why` is the reason of its end.  The adaptation may
+     * have ended on return. */
     virtual void raise(AdaptEvent event, const std::string &why = "") = 0;
 
-    /* For the component that carries it out: start the joining processes; it has ended, as its
-     * state states. */
+    /* For the component that carries it out. launch: starts the joining processes. finish: the
+     * adaptation has ended; its state tells how. */
     virtual void launch() = 0;
     virtual void finish() = 0;
 

@@ -1,5 +1,5 @@
 /*
- * Counts and times of the adaptations of a step, for its status, and for the line that mpiexec
+ * Counts and times of the adaptations of a step, for its status and for the line that mpiexec
  * prints at the end.
  */
 
@@ -17,10 +17,10 @@ namespace elastic {
 
 class AdaptationStatistics {
   public:
-    /* The world has this size from now on, after the launch or a commit. */
+    /* The new size of the world, after the launch or a commit. */
     void add_size(int size);
-    /* An adaptation is committed: the times of its phases.  One that was not agreed on has no time
-     * in the window. */
+    /* Adds the times of the phases of a committed adaptation.  One that was not agreed on has no
+     * time in the window. */
     void add_times(const Adaptation &adaptation, int64_t now_ms);
     void add_end(AdaptState end);
 

@@ -1,7 +1,7 @@
 /*
- * One adaptation as a table: state and event give the next state and what is done.  A pair that is
- * not listed is not an error of the job: it is logged and counted by the caller, and nothing else
- * happens.  SPEC six steps, P4, P7, E3, E4, C7.
+ * One adaptation as a table: state and event give the next state and an action.  A pair that is not
+ * listed is not an error of the job: the caller logs and counts it, and nothing else happens.  SPEC
+ * six steps, P4, P7, E3, E4, C7.
  */
 
 #ifndef ELASTIC_ADAPTATION_TABLE_H_INCLUDED
@@ -18,11 +18,12 @@ enum class AdaptState {
     JOINING,                    /* step 3: its processes initialise */
     FREEZING,                   /* step 4: plan and freeze are sent, ceilings are awaited */
     AGREED,                     /* step 5: the target is sent; it can no longer be withdrawn */
-    /* AGREED, but a process has ended by itself: is anybody in the window? */
+    /* AGREED, but a process has ended by itself: queries whether processes are in the window */
     ENDING,
-    OFFERED,                    /* through sets: to be announced to the first that queries */
-    NOTIFIED,                   /* that one may accept or decline */
-    /* it has ended without doing so: the same is announced to the next that queries */
+    /* through sets: will be announced to the first process that queries */
+    OFFERED,
+    NOTIFIED,                   /* announced to a process, which may accept or decline */
+    /* that process ended without a decision: will be announced to the next process that queries */
     ORPHANED,
     APPLYING,                   /* accepted: joining processes return, leaving ones may end */
     COMMITTED,                  /* step 6 */
@@ -32,7 +33,7 @@ enum class AdaptState {
 
 enum class AdaptEvent {
     NOBODY_JOINS,               /* accepted, and there is nothing to launch */
-    LAUNCHED,                   /* accepted, and the launch was taken on */
+    LAUNCHED,                   /* accepted, and the launch has begun */
     LAUNCH_REFUSED,
     STARTED,                    /* the joining group's placement is known */
     ALL_READY,
@@ -46,14 +47,14 @@ enum class AdaptEvent {
     PARTICIPANT_ENDED,          /* after agreement: a process has ended by itself */
     PROGRAM_OVER,               /* ... because the program is over, and nobody is in the window */
     WINDOW_BROKEN,              /* ... and others wait for it */
-    QUERIED,                    /* through sets: by a process that can be sent */
+    QUERIED,                    /* through sets: by a process that may be notified */
     ACCEPT,
     DECLINE,
     NOTIFIED_ENDED,             /* the process that was notified */
-    ABANDONED,                  /* ... and others wait for those who would join */
+    ABANDONED,                  /* ... and others wait for the joining processes */
     /* the joining processes have initialised, or the leaving ones have ended */
     ALL_THERE,
-    ADDED                       /* all there, and others are to leave for it */
+    ADDED                       /* all have joined, and other processes are to leave next */
 };
 
 enum class AdaptAction {
@@ -61,9 +62,9 @@ enum class AdaptAction {
     SEND_PLAN,                  /* and freeze */
     SEND_TARGET,
     RELEASE,                    /* the world is the new one */
-    START_JOINING,              /* let them return from their first MPI_Session_init */
-    COMPLETE,                   /* the processes are those after the change */
-    OFFER_REMOVAL,              /* after the addition of a request that does both */
+    START_JOINING,              /* joining processes return from their first MPI_Session_init */
+    COMPLETE,                   /* the change is complete */
+    OFFER_REMOVAL,              /* after the addition of a request that adds and removes */
     REMOVE_JOINING,             /* boards are untouched so far */
     THAW,                       /* and remove the joining processes */
     QUERY_COUNTS,
@@ -81,11 +82,12 @@ struct AdaptTransition {
 const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state,
                                 AdaptEvent event);
 const AdaptTransition *find_transition(AdaptState state, AdaptEvent event);
-/* The same of a change through process sets (pset_change_table.cpp). */
+/* The same for a change through process sets (pset_change_table.cpp). */
 const AdaptTransition *find_set_transition(AdaptState state, AdaptEvent event);
 
 bool is_end(AdaptState state);
-/* Whether the application knows nothing yet, so that the adaptation can be undone (P7, E3). */
+/* Whether the application has not been notified yet, so that the adaptation can be undone (P7,
+ * E3). */
 bool before_agreement(AdaptState state);
 
 const char *to_string(AdaptState state);

@@ -1,4 +1,4 @@
-/* Tests of the tables of states and events: all rows of one. */
+/* For tests of the tables of states and events: a loop over all rows of a table. */
 
 #ifndef ELASTIC_ADAPTATION_TABLE_FIXTURE_H_INCLUDED
 #define ELASTIC_ADAPTATION_TABLE_FIXTURE_H_INCLUDED

@@ -1,7 +1,7 @@
 /*
  * The state of a job step that its components share: configuration, clock, world, adaptation under
  * way, journal.  Step (step.h) owns it, and each component holds a reference.  Components do not
- * know each other: they read and write this state, and Step passes events and results between them.
+ * call each other: they read and write this state, and Step passes events and results between them.
  */
 
 #ifndef ELASTIC_STEP_STATE_H_INCLUDED
@@ -23,7 +23,7 @@
 
 namespace elastic {
 
-/* Of the request whose adaptation has ended last. */
+/* The request of the last adaptation that has ended. */
 struct LastEnd {
     uint64_t request = 0;
     AdaptState state = AdaptState::ACCEPTED;
@@ -35,9 +35,10 @@ struct StepState {
 
     std::string step_id, program, user;
     int64_t unix_ms_at_zero = 0;
-    int programs = 0;           /* launched together; 0: not known */
+    int programs = 0;           /* number of programs launched together; 0: not known */
     bool managed = false;       /* a resource manager decides */
-    int processes_max = 0;      /* of the world, in slots and spawned together; 0: any number */
+    /* sum of processes of the world, in slots and spawned; 0: any number */
+    int processes_max = 0;
     int range_min = 0, range_max = 0;   /* 0: not given */
     step_effects effects;
     Journal journal;
@@ -45,24 +46,25 @@ struct StepState {
     int64_t now_ms = 0;
     World world;
     InitMode mode = InitMode::UNKNOWN;
-    bool ending = false;        /* a member has ended: nothing is offered any more */
+    bool ending = false;        /* a member has ended: no further change is offered */
     bool over = false;          /* all members have ended */
-    bool broken = false;        /* the job ends, but not by itself */
+    bool broken = false;        /* an error or a signal ends the job */
     uint32_t epoch = 0;         /* last committed */
     int64_t epoch_began_ms = 0; /* time of that commit, or of the last initialisation */
     std::optional<Adaptation> adaptation;
     LastEnd last_end;
-    /* The last change through process sets that was announced to a process, until it accepts or
-     * declines. */
+    /* The last change through process sets that was announced to a process, until that process
+     * accepts or declines. */
     std::optional<NotifiedChange> notified;
     AdaptationStatistics statistics;
-    uint32_t next_uid = 0;      /* of the next process that joins: uids are used once */
-    uint64_t requests = 0;      /* number of size and slot requests so far */
+    uint32_t next_uid = 0;      /* of the next joining process; a uid is never used again */
+    uint64_t requests = 0;      /* size and slot requests so far */
     std::set<int> killed_groups;
-    /* groups outside of the world: process requests, relay proxies */
+    /* groups outside the world: process requests, relay proxies */
     std::set<int> separate_groups;
-    std::map<std::string, int> spawned; /* by host: processes of MPI_Comm_spawn that run */
-    std::map<uint32_t, ProxyId> callers;  /* by uid: processes that have called and not ended */
+    std::map<std::string, int> spawned; /* by host: number of running processes of MPI_Comm_spawn */
+    /* by uid: processes that have made a call and have not ended */
+    std::map<uint32_t, ProxyId> callers;
 
     uint64_t unix_now_ms() const { return static_cast<uint64_t>(unix_ms_at_zero + now_ms); }
     bool adapts() const { return mode == InitMode::ADAPTIVE || mode == InitMode::SETS; }
@@ -80,8 +82,8 @@ struct StepState {
     /* Sends to those of the proxies that are connected. */
     void post(const std::set<ProxyId> &proxy_ids, step_command command, uint32_t about_epoch,
               std::string_view payload);
-    /* Something that does not fit the state of the step: it changes nothing, and is counted and
-     * logged. */
+    /* An event that does not fit the state of the step: it is counted and logged, and has no other
+     * effect. */
     void unexpected(const std::string &what);
     void notify_user(const std::string &text)
     {
@@ -93,7 +95,7 @@ struct StepState {
     }
 
     uint64_t unexpected_count = 0;
-    unsigned unauthenticated = 0;        /* connections without the secret of the job */
+    unsigned unauthenticated = 0;        /* connections without the job's secret */
     RequestRate unexpected_rate;        /* of their events */
 };
 

@@ -11,9 +11,9 @@
 
 namespace elastic {
 
-/* Hosts of processes of MPI_Comm_spawn, and how many run there. */
+/* Hosts of processes of MPI_Comm_spawn, with the number of processes on each. */
 Json describe_spawned(const StepState &state);
-/* `rule` and `size_request`: of the program, or null; `slots`: number that is held. */
+/* `rule` and `size_request`: of the program, or null; `slots`: number of held slots. */
 Json describe_status(const StepState &state, const Json &rule, const Json &size_request,
                      size_t slots);
 

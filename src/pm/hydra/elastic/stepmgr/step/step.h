@@ -1,9 +1,10 @@
 /*
- * The manager of one job step: events and time in, effects out.  stepmgr.h has the C interface and
- * its contract; one loop calls it.  SPEC six steps, P3, P4, P7, P8, C7, E3, E4.
+ * The manager of one job step.  Input: events and time; output: effects. stepmgr.h has the C
+ * interface and its contract; a single event loop calls it.  SPEC six steps, P3, P4, P7, P8, C7,
+ * E3, E4.
  *
  * Step passes events to components, which share the state of the step (state/step_state.h) and do
- * not know each other:
+ * not call each other:
  *   adapt/world_resize.h            the adaptation under way, and adaptation windows
  *   adapt/job_mode.h                initialisation: can the job adapt?
  *   requests/size_requests.h        requests for another size, of all origins (resize_requests.h:
@@ -65,7 +66,7 @@ class Step final {
     void client_line(int64_t now_ms, int client, std::string_view line);
     void client_disconnected(int client);
 
-    /* A set of the launch.  False: its name is in use, or there is no capacity. */
+    /* Adds a set of the launch.  False: its name is in use, or there is no capacity. */
     bool add_set(const std::string &name,
                  const SetMembers &members) { return psets_.table().add(name, members); }
 

@@ -1,21 +1,21 @@
 /*
  * Slots for processes that programs start one by one, and the life of these processes (SPEC
- * DA1-DA3, DA10, DA12).  A process request waits for a slot, holds one, runs there, and is over;
- * its owner is notified of each step.  Then its slot is free again, even if the owner has released
- * the request meanwhile: each slot is used again.
+ * DA1-DA3, DA10, DA12).  A process request waits for a slot, holds one, runs there, and ends; its
+ * owner is notified of each step.  At its end its slot becomes free, even if the owner has released
+ * the request meanwhile.  So no slot is lost.
  *
  * Without an allocator the caller sets the number of slots.  With one, process requests that find
- * no slot become slot requests to the allocator.  Its grants are numbered, so that it may repeat
- * one.  Slots that are idle for LINGER_MS are returned: a farm that requests again as soon as a run
- * has ended keeps its slots.  Each slot request ends in exactly one way: granted, when no process
- * request waits for it any more, else refused or withdrawn.
+ * no slot become slot requests to the allocator.  Its grants are numbered, so that it may send one
+ * twice.  Slots that are idle for LINGER_MS are returned: a farm that requests again as soon as a
+ * run has ended keeps its slots.  Each slot request has exactly one end: it is granted when no
+ * process request waits for it any more, else it is refused or withdrawn.
  *
  *   slots.cpp         requests, and slots for them; the allocator
  *   slots_tasks.cpp   processes on slots, and ends of requests
  *
- * Pure: no input or output.  The caller sets hosts, capacity and time, takes events for the owners,
- * orders for proxies and notices for the allocator, and carries these out.  At most PMI_TASKS_MAX
- * requests.
+ * Pure: no input or output.  The caller sets hosts, capacity and time.  It takes events for the
+ * owners, orders for proxies and notices for the allocator, and delivers them.  At most
+ * PMI_TASKS_MAX requests.
  */
 
 #ifndef ELASTIC_SLOTS_H_INCLUDED
@@ -40,8 +40,8 @@ class Slots {
   public:
     struct Host {
         std::string name;
-        uint64_t proxy_id = 0;     /* its proxy, whatever the number means */
-        bool has_proxy = true; /* else one is started there when a slot is given */
+        uint64_t proxy_id = 0;     /* of its proxy; an opaque number */
+        bool has_proxy = true; /* else one is started there when a slot is assigned */
     };
     struct Event {
         uint32_t uid = 0, number = 0;
@@ -61,23 +61,23 @@ class Slots {
         }
     };
 
-    /* Slots that are requested together: on this host (MPIX_ANYWHERE: any). */
+    /* Slots that are requested together, on host `host` (MPIX_ANYWHERE: any). */
     struct SlotRequest {
-        uint64_t number = 0;    /* among the step's slot requests */
-        uint32_t count = 0;     /* that have no slot yet */
+        uint64_t number = 0;    /* counted by the step */
+        uint32_t count = 0;     /* slots that are still missing */
         bool hard = false;
-        bool alone = false;     /* each on a host where the job has no other */
+        bool alone = false;     /* each slot on a host without other slots of the job */
         std::string host, words;
     };
-    /* One that has been started. */
+    /* A request whose process has been started. */
     struct Task {
-        uint32_t uid = 0, number = 0;   /* whose request */
+        uint32_t uid = 0, number = 0;   /* identify the request */
         std::string host, program;
-        bool runs = false;      /* its proxy has reported that it does */
+        bool runs = false;      /* its proxy has reported that it runs */
     };
     using HostCounts = std::map<std::string, int>;
-    /* A slot request has been made (end: nothing), or has ended; or, without one, slots are given
-     * back. */
+    /* A slot request has been made (end: nothing) or has ended.  Without slot request: slots are
+     * returned. */
     struct Notice {
         std::optional<SlotRequest> slot_request;
         std::optional<SizeRequestEnd> end;
@@ -90,63 +90,63 @@ class Slots {
     void set_hosts(std::vector<Host> hosts);
     /* Adds the hosts that are not known yet, without proxies. */
     void add_hosts(const std::vector<std::string> &names);
-    /* How many slots there may be now, and could ever be. */
+    /* Number of slots that are available now, and greatest number that may become available. */
     void set_capacity(size_t now, size_t ever);
     /* From now on slots come from an allocator, whose slot requests get these numbers. */
     void use_allocator(std::function<uint64_t()> next_number)
     {
         next_slot_request_ = std::move(next_number);
     }
-    /* How many it could ever give. */
+    /* Greatest number of slots that the allocator can grant. */
     void set_most(size_t most) { ever_ = most; }
 
-    /* Time never goes back.  Does all that is due by then. */
+    /* Sets the time, which never decreases.  Does all work that is due. */
     void time(int64_t now_ms);
-    /* When something is due next; -1: never. */
+    /* Time of the next due work; -1: none. */
     int64_t next_ms() const;
 
-    /* "", or what is malformed in the words of these requests. */
+    /* "", or the error in the texts of these requests. */
     static std::string why_malformed(const AllocateSlots &call);
-    /* "", or why there could never be such slots; nothing has changed then. */
+    /* "", or the reason why such slots are impossible; then nothing has changed. */
     std::string allocate(uint32_t uid, const AllocateSlots &call);
-    /* Whether there is such a slot, with nothing started. */
+    /* False: the request holds no slot, or its process has been started. */
     bool start(uint32_t uid, const StartTask &call);
-    /* Their hosts, if each of them is such a slot and is named once: they start together.  Nothing:
-     * not all are. */
+    /* Starts several requests together.  Returns their hosts.  Nothing: not each of them holds an
+     * unused slot and is named once. */
     std::optional<std::vector<std::string>> start_world(
         uint32_t uid, const std::vector<StartWorld::Member> &members);
-    /* These could not be started. */
+    /* These requests could not be started. */
     void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
-    /* One of them is a process of this proxy, which reports when it has executed it. */
+    /* One of them runs on this proxy, which reports when it has executed the program. */
     void runs_on(uint32_t uid, uint32_t number, uint64_t proxy_id);
     void cancel(uint32_t uid, uint32_t number);
     void release(uint32_t uid, uint32_t number);
-    /* Whether it runs. */
+    /* False: the process does not run. */
     bool signal(uint32_t uid, const SignalTask &call);
-    /* The process has ended, and so does all that it has requested. */
+    /* The owner has ended.  Ends all of its requests. */
     void owner_ended(uint32_t uid);
-    /* A proxy reports one of its processes.  Whether that can be. */
+    /* A report of a proxy on one of its processes.  False: the report does not fit. */
     bool report(uint64_t proxy_id, const TaskReport &report);
     void proxy_failed(uint64_t proxy_id);
 
-    /* A host that had none: what was to start there starts. */
+    /* A proxy on a host that had none.  Sends it the pending orders. */
     void proxy_came(const std::string &host, uint64_t proxy_id);
-    /* Or it comes to nothing. */
+    /* The proxy could not be started. */
     void proxy_failed(const std::string &host, const std::string &why);
     bool awaits_proxy(const std::string &host) const { return awaiting_.contains(host); }
-    /* Whether something runs there. */
+    /* Whether a process runs on this proxy. */
     bool any_at(uint64_t proxy_id) const;
 
-    /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing;
-     * false: one is missing before it.  More cannot be had now for a soft slot request. */
+    /* A grant of the allocator.  Grants are numbered 1, 2, 3, ...; a repeated one has no effect.
+     * False: an earlier one is missing.  A soft slot request gets no further slots for now. */
     bool grant(uint64_t number, uint64_t slot_request, const std::vector<std::string> &hosts);
-    /* Whether it is open. */
+    /* False: the slot request is not open. */
     bool refuse(uint64_t slot_request, const std::string &reason);
     uint64_t granted() const { return granted_; }
     const std::map<uint64_t, SlotRequest> &slot_requests() const { return slot_requests_; }
-    /* All that it has given and not got back, and how many they are. */
+    /* Granted slots that have not been returned, by host. */
     HostCounts given() const;
-    /* Whether a request has it for itself. */
+    /* Whether a request uses this host alone. */
     bool has_alone(const std::string &host) const;
     std::vector<Task> tasks() const;
     size_t had() const { return held_ + idle_.size(); }
@@ -162,21 +162,22 @@ class Slots {
     using Key = std::pair<uint32_t, uint32_t>;  /* uid, number */
     struct Request {
         State state = State::WAITING;
-        bool wanted = true;     /* its owner has not released it */
+        bool wanted = true;     /* the owner has not released it */
         std::string wanted_host;        /* or MPIX_ANYWHERE */
         std::string info;
-        bool hard = false, alone = false;       /* on its host */
+        bool hard = false, alone = false;       /* alone: on its host */
         Host host;
         uint64_t since = 0;     /* order of arrival */
-        int64_t until_ms = -1;  /* then it waits no more; -1: for ever */
-        uint64_t slot_request = 0;      /* it waits for this one; 0: none */
-        bool in_world = false;  /* it starts with others */
-        std::string program;    /* that has been started, for people */
-        std::vector<Order> late;        /* for its proxy, once it reports that it has started */
+        int64_t until_ms = -1;  /* the request waits until this time; -1: for ever */
+        uint64_t slot_request = 0;      /* the slot request for which it waits; 0: none */
+        bool in_world = false;  /* it starts together with others */
+        std::string program;    /* started program, for people */
+        /* orders for its proxy, sent after its report that the process has started */
+        std::vector<Order> late;
     };
     struct Load {
-        size_t slots = 0;       /* of a host, that requests have */
-        size_t alone = 0;       /* of those, on a host of their own */
+        size_t slots = 0;       /* slots of a host that requests hold */
+        size_t alone = 0;       /* those of requests that use the host alone */
     };
     struct Idle {
         std::string host;
@@ -205,15 +206,15 @@ class Slots {
     Table::iterator drop(Table::iterator it, SizeRequestEnd end, const std::string &reason);
 
     std::vector<Host> hosts_;
-    std::unordered_map<std::string, size_t> host_at_;   /* by name, in hosts_ */
-    /* by name of the host, also of one that has failed */
+    std::unordered_map<std::string, size_t> host_at_;   /* by name: index in hosts_ */
+    /* by name of the host; contains failed hosts too */
     std::unordered_map<std::string, Load> loads_;
     int64_t now_ms_ = 0;
     size_t now_ = 0, ever_ = 0;
     std::function<uint64_t()> next_slot_request_;       /* empty: there is no allocator */
     uint64_t granted_ = 0;
     std::map<uint64_t, SlotRequest> slot_requests_;     /* open ones */
-    std::vector<Idle> idle_;    /* granted, and of no request */
+    std::vector<Idle> idle_;    /* granted slots without a request */
     std::vector<Notice> notices_;
     size_t held_ = 0;           /* requests that are not WAITING */
     uint64_t arrivals_ = 0;
@@ -221,7 +222,8 @@ class Slots {
     Table requests_;
     std::vector<Event> events_;
     std::vector<Order> orders_;
-    std::map<std::string, std::vector<Order>> awaiting_;        /* a proxy on this host */
+    /* by host: orders that wait for a proxy */
+    std::map<std::string, std::vector<Order>> awaiting_;
 };
 
 }  // namespace elastic

@@ -1,7 +1,7 @@
 /*
- * Slots for processes that the program starts one by one (slots.h), those processes, and the
- * proxies that run them.  Calls come from the proxies of the calling processes; orders go to the
- * proxies of the slots.  DA1-DA3, DA9, DA10, DA12.
+ * Slots for processes that the program starts one by one (slots.h), these processes, and the
+ * proxies that run them.  Calls arrive from the proxies of the calling processes.  Orders are sent
+ * to the proxies of the slots.  DA1-DA3, DA9, DA10, DA12.
  *
  *   task_manager.cpp    calls, orders and events; requests to a resource manager
  *   relay_proxies.cpp   proxies on hosts without a process of the world
@@ -40,12 +40,12 @@ class TaskManager {
 
     void on_task_call(const SetCaller &caller, const TaskCall &call);
     bool on_task(const ProxyId &proxy_id, const TaskReport &report);
-    /* A process has ended; a proxy has disconnected. */
+    /* A process has ended. */
     void tasks_without(uint32_t uid);
     void tasks_without(const ProxyId &proxy_id);
-    /* After every event: the world may have become smaller, and time has passed. */
+    /* Called after every event: the world may have shrunk, and time has passed. */
     void consider_slots();
-    /* Time of the next change without an event; -1: none. */
+    /* Time of the next change that needs no event; -1: none. */
     int64_t next_ms() const;
 
     /* The proxy of a group without a program is connected. */
@@ -55,31 +55,32 @@ class TaskManager {
 
     /* Number of slots that are held. */
     size_t held() const { return slots_.held(); }
-    /* "": the range has capacity for a world of this size beside the slots that are held. */
+    /* "": the range has capacity for a world of this size and the held slots; else the reason why
+     * not. */
     std::string why_no_capacity(int new_size) const;
-    /* "": so many more processes of MPI_Comm_spawn may run. */
+    /* "": `count` more processes of MPI_Comm_spawn may run; else the reason why not. */
     std::string why_no_spawn(int count) const;
 
     /* Replies to the resource manager, and to the command `elastic`. */
     std::string answer_grant(const Json &id, const GrantRequest &grant);
     std::string answer_slots(const Json &id, const SlotsRequest &slots);
     std::string answer_tasks(const Json &id) const;
-    /* False: the number is of no slot request. */
+    /* False: no slot request has this number. */
     bool refuse(const RefuseRequest &refuse);
 
   private:
     struct TaskListener {
-        std::optional<SetCaller> caller;        /* whose call has no reply yet */
-        std::deque<Slots::Event> events;        /* not sent to it yet */
+        std::optional<SetCaller> caller;        /* the process whose call has no reply yet */
+        std::deque<Slots::Event> events;        /* events that were not sent to it yet */
     };
     struct TaskWorld {
-        uint32_t uid = 0;       /* of the process that has started it */
-        std::vector<uint32_t> numbers;  /* of its requests, by rank, until it has started */
+        uint32_t uid = 0;       /* of the process that started it */
+        std::vector<uint32_t> numbers;  /* of its requests, by rank; empty after the start */
     };
     struct RelayProxy {
         int group = 0;
         bool is_up = false;
-        int64_t idle_since_ms = -1;     /* nothing needs it */
+        int64_t idle_since_ms = -1;     /* since when no request needs it */
     };
 
     std::string answer_task(const SetCaller &caller, const AllocateSlots &call);
@@ -109,10 +110,10 @@ class TaskManager {
     Hooks hooks_;
     Slots slots_;
     std::map<std::string, RelayProxy> relay_proxies_;   /* by host */
-    std::set<std::string> unreachable_; /* hosts on which none could be started */
+    std::set<std::string> unreachable_; /* hosts on which no proxy could be started */
     std::vector<std::string> launch_hosts_;
     std::map<uint32_t, TaskListener> task_listeners_;   /* by uid */
-    std::map<int, TaskWorld> task_worlds_;      /* by group, also those that have ended */
+    std::map<int, TaskWorld> task_worlds_;      /* by group; contains ended ones too */
 };
 
 }  // namespace elastic
