@@ -13,17 +13,18 @@
 
 #include "hydra.h"
 
-/* The options at the beginning of these arguments, up to the first word that is none. */
+/* Checks the options at the beginning of these arguments, up to the first word that is not an
+ * option. */
 void HYD_arguments_check(char *const argv[]);
-/* Each command has a program, and no more arguments than Hydra has space for. */
+/* Checks that each command has a program, and not more arguments than Hydra's limit. */
 void HYD_arguments_check_programs(const struct HYD_exec *commands);
-/* Space for one more argument of this command. */
+/* Checks that this command can get one more argument. */
 void HYD_arguments_check_space(const struct HYD_exec *command);
 
 /*
- * Gives each word of a configuration file to `take`, with whether it begins a command (each line is
- * one).  A line that begins with # is a comment, as is the rest of a line from a word on that
- * begins with #; a \ at the end of a line continues it.
+ * Calls `take` for each word of a configuration file; `newline`: the word begins a command, which
+ * is one line.  A comment begins with a word that starts with #, and ends with the line.  A \ at
+ * the end of a line continues the line.
  */
 typedef HYD_status(*HYD_arguments_word) (char *word, int newline, struct HYD_node ** unused);
 HYD_status HYD_arguments_read_config(const char *file, HYD_arguments_word take);

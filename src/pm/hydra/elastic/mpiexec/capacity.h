@@ -1,7 +1,7 @@
 /*
  * Checks whether the launch of an expansion can open the files that it needs: its proxies, and
- * mpiexec itself.  The check precedes all starts: a launch that fails in its middle leaves
- * launchers without a waiting parent.
+ * mpiexec itself.  The check precedes all starts, because a launch that fails halfway leaves
+ * launchers for which no parent waits.
  */
 
 #ifndef MPIEXEC_CAPACITY_H_INCLUDED

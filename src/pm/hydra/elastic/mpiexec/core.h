@@ -1,6 +1,6 @@
 /*
- * The step manager's core in mpiexec (stepmgr/stepmgr.h): events of Hydra are reported to it by
- * these functions.  effects.h performs what it requests.
+ * The step manager's core in mpiexec (stepmgr/stepmgr.h).  These functions report events of Hydra
+ * to it; effects.h performs its effects.
  *
  * The core must not be called from one of its own effects: such calls are deferred until it has
  * returned. Functions without another comment need a core (HYD_step.core).
@@ -15,17 +15,18 @@
 
 struct HYD_step_group;
 
-/* Makes the core, when the first process reports that it is adaptive or an option needs it. */
+/* Makes the core.  Called when the first process reports that it is adaptive, or an option needs
+ * the core. */
 void HYD_core_create(void);
 void HYD_core_destroy(void);
-/* The function that makes it (effects.h). */
+/* Sets the function that makes the core (effects.h). */
 void HYD_core_set_creator(void (*create)(void));
-/* The processes of the launch, of which some may have ended before there was a core. */
+/* Reports the processes of the launch; some may have ended before the core was made. */
 void HYD_core_adopted(struct HYD_step_group *launch);
 /* A time from the environment ("1s"), by the core's rules. */
 int64_t HYD_core_env_ms(const char *name, int64_t otherwise);
 
-/* Several calls together: deferred ones are made when the outermost pair ends. */
+/* Bracket several calls.  Deferred calls are made when the outermost bracket ends. */
 void HYD_core_enter(void);
 void HYD_core_leave(void);
 void HYD_core_defer_assigned(struct HYD_step_group *group);
@@ -34,20 +35,21 @@ void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy);
 
 void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch,
                      const void *payload, size_t bytes);
-/* REPORT_FROZEN has come from this proxy, on whichever way, as the answer to the command of this
- * sequence. */
+/* REPORT_FROZEN has arrived from this proxy, directly or through the tree, as the reply to the
+ * command with this sequence number. */
 void HYD_core_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
-/* By the clock, if it is time; also without a core.  So are these two. */
+/* Calls the core if its time has come.  This function and the next two also work without a core. */
 void HYD_core_due(int64_t now_ms);
 void HYD_core_notified_to_end(int signum);
 void HYD_core_unauthenticated(unsigned count);
 
-/* All processes of MPI_Comm_spawn that run: the host of each proxy, and how many it has.  Whether
- * it may start more: 0, also without a core, or -1 with a message. */
+/* Reports all running processes of MPI_Comm_spawn: the host of each proxy, and the number of its
+ * processes. */
 void HYD_core_spawned(const char *const *hosts, const int *processes, int n);
+/* Whether `count` more may start: 0, also without a core, or -1 with a message. */
 int HYD_core_check_spawn(int count, char *error, size_t error_bytes);
 
-/* The step protocol: one line, without newline, of at most HYD_CORE_LINE_MAX bytes. */
+/* The step protocol: one line of at most HYD_CORE_LINE_MAX bytes, without newline. */
 #define HYD_CORE_LINE_MAX (4 * 1024 * 1024)
 void HYD_core_client_line(int client, const char *line);
 void HYD_core_client_disconnected(int client);

@@ -1,6 +1,6 @@
 /*
- * The effects of the core (stepmgr/stepmgr.h, struct step_effects), performed by the files of this
- * folder, and the core's creation with them.
+ * Performs the effects of the core (stepmgr/stepmgr.h, struct step_effects) with the files of this
+ * folder, and creates the core with them.
  */
 
 #ifndef MPIEXEC_EFFECTS_H_INCLUDED

@@ -1,9 +1,9 @@
 /*
  * Records of process groups (state.h): made, and freed.
  *
- * A record of a launched proxy has three ends, in any order: its control connection, its output
- * (both are stock's), and the process that launched it (launcher_ends.h).  When all have happened
- * for all proxies of a group, HYD_step_reap frees it.
+ * Three things of a launched proxy end, in any order: its control connection and its output (both
+ * are stock's), and the process that launched it (launcher_ends.h).  When all have ended for all
+ * proxies of a group, HYD_step_reap frees the group.
  */
 
 #ifndef MPIEXEC_GROUPS_H_INCLUDED
@@ -13,11 +13,11 @@
 
 struct HYD_step_group;
 
-/* The record of a group with assigned proxies. */
+/* Makes the record of a group with assigned proxies. */
 HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group);
-/* That of the launch itself. */
+/* Makes the record of the launch itself. */
 HYD_status HYD_step_adopt_launch(void);
-/* Ends an expansion's processes; its record is freed when they have. */
+/* Ends the processes of an expansion; its record is freed when they have ended. */
 void HYD_step_kill_group(int group);
 void HYD_step_free_group(struct HYD_step_group *group);
 

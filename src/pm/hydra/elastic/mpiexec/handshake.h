@@ -14,12 +14,12 @@
 
 #include "hydra.h"
 
-/* A new connection for this process group has something: HYD_SUCCESS, and the proxy's id; or id
- * -1, if more has to come or the connection has been closed (and deregistered), which ends the job
- * if a proxy of its launch has inherited it. */
+/* A new connection for this process group is readable.  Returns HYD_SUCCESS and the proxy's id.
+ * The id is -1 if data is missing, or if the connection has been closed (and deregistered); the
+ * latter ends the job if a proxy of the launch has inherited the connection. */
 HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id);
 
-/* Words for the command line of the proxies. */
+/* Arguments for the command line of the proxies. */
 HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash);
 
 /* Number of refused connections. */

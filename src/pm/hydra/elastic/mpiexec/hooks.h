@@ -1,9 +1,9 @@
 /*
- * The part of mpiexec for adaptations, as Hydra's own files call it: Hydra's event loop drives the
- * core of the step manager (stepmgr/stepmgr.h), and its effects are performed with functions of
- * Hydra. The files of this folder own all state; every call comes from the event loop, no function
- * blocks.  Before an adaptive process has registered, and without --adapt options, all functions
- * have no effect. Protocol clauses I5, P7, P8, C3, C7, E3, E4.
+ * The part of mpiexec for adaptations, as called by Hydra's own files: Hydra's event loop calls the
+ * core of the step manager (stepmgr/stepmgr.h), and functions of Hydra perform its effects.  The
+ * files of this folder own all state; every call comes from the event loop, no function blocks.
+ * Before an adaptive process has registered, and without --adapt options, all functions have no
+ * effect.  Protocol clauses I5, P7, P8, C3, C7, E3, E4.
  *
  * Files of this folder include the headers that they need, never this one.
  */

@@ -1,6 +1,6 @@
 /*
- * The launch of an expansion: a process group is made, assigned to nodes (nodes.h) and started.
- * Its later life is in connections.h (its proxies come up), launcher_ends.h, exits.h, groups.h (it
+ * The launch of an expansion: makes a process group, assigns it to nodes (nodes.h) and starts it.
+ * Later steps are in connections.h (its proxies connect), launcher_ends.h, exits.h and groups.h (it
  * is removed).
  */
 
@@ -11,8 +11,8 @@
 
 struct step_world;
 
-/* Starts `count` processes of a program of the launch; the uid of the first is `first_uid`.  0 and
- * the group's number; or -1 and in `error` why not, then nothing is left of it. */
+/* Starts `count` processes of a program of the launch; the uid of the first is `first_uid`. 0 and
+ * the group's number; or -1 with the reason in `error`, after complete cleanup. */
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
@@ -20,7 +20,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
  * error. */
 int HYD_step_launch_world(const struct step_world *world, int *group, char *error,
                           size_t error_bytes);
-/* How many programs the job was launched with. */
+/* Number of programs with which the job was launched. */
 int HYD_step_programs(void);
 
 #endif /* MPIEXEC_LAUNCH_H_INCLUDED */

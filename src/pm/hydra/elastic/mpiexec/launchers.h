@@ -5,7 +5,7 @@
 #ifndef MPIEXEC_LAUNCHERS_H_INCLUDED
 #define MPIEXEC_LAUNCHERS_H_INCLUDED
 
-/* Before anything is launched. */
+/* Called before anything is launched. */
 void HYD_step_use_launcher(void);
 
 #endif /* MPIEXEC_LAUNCHERS_H_INCLUDED */

@@ -1,7 +1,7 @@
 /*
- * Connections of which the handshake (handshake.h) has not ended: unauthenticated ones.  They are
- * limited to the expected proxies and STRANGERS_MAX: the one that is silent for the longest time is
- * closed first.
+ * Unauthenticated connections, whose handshake (handshake.h) has not ended.  Their max number is
+ * that of expected proxies plus STRANGERS_MAX. Beyond that, the connection that has been silent
+ * longest is closed.
  *
  * State: the list of them, used from the event loop only.
  */
@@ -14,15 +14,15 @@
 
 struct HYD_newcomer {
     int fd;
-    int leaving;                /* it is being cut off */
+    int leaving;                /* it is being closed */
     size_t used;
     unsigned char bytes[sizeof(int) + HYD_SECRET_HALF_BYTES];
-    struct HYD_newcomer *next;  /* who came later */
+    struct HYD_newcomer *next;  /* the next newer connection */
 };
 
 /* A connection has been accepted on a control port. */
 void HYD_newcomers_accepted(int fd);
-/* That of this descriptor; it is added if it is not there.  NULL: no memory. */
+/* The record of this descriptor, which is added if missing.  NULL: no memory. */
 struct HYD_newcomer *HYD_newcomers_of(int fd);
 /* Frees it; its descriptor stays open. */
 void HYD_newcomers_remove(struct HYD_newcomer *newcomer);

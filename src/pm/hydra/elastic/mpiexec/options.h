@@ -1,6 +1,6 @@
 /*
- * The --adapt options of mpiexec.  Texts are only stored here; what they mean, and what is wrong
- * with them, is decided by the core (stepmgr/stepmgr.h), queried before anything is launched.
+ * The --adapt options of mpiexec.  Texts are only stored here.  The core (stepmgr/stepmgr.h) parses
+ * and checks them before anything is launched.
  */
 
 #ifndef MPIEXEC_OPTIONS_H_INCLUDED
@@ -9,18 +9,18 @@
 #include "hydra.h"
 
 struct HYD_step_options {
-    char *schedule;             /* text; an @FILE is read */
+    char *schedule;             /* the text; an @FILE has been read */
     char *policy, *range, *interval, *log, *sets_log, *performance;
 };
 extern struct HYD_step_options HYD_step_options;
 /* Set while the configuration file is parsed: the command line has precedence over it. */
 extern int HYD_step_reading_config;
-/* Whether one of them was given: the step is meant to be elastic. */
+/* Whether an option for elastic steps was given. */
 int HYD_step_options_given(void);
 HYD_status HYD_step_option_fn(char *arg, char ***argv);
 void HYD_step_option_help_fn(void);
 void HYD_step_options_usage(void);
-/* One message that names the option, and the end of mpiexec. */
+/* Ends mpiexec with one message that names the option. */
 void HYD_step_option_error(const char *option, const char *error) ATTRIBUTE((noreturn));
 
 #endif /* MPIEXEC_OPTIONS_H_INCLUDED */

@@ -8,10 +8,10 @@
 
 #include "hydra.h"
 
-/* The option, and its help.  Ends mpiexec with one message if the name is no name of a set. */
+/* The option, and its help.  Ends mpiexec with one message if the name is invalid. */
 HYD_status HYD_step_pset_fn(char *arg, char ***argv);
 void HYD_step_pset_help_fn(void);
-/* The numbers of processes are known: reports them to the core, which is new. */
+/* Reports the sets to the new core, when the numbers of processes are known. */
 void HYD_step_psets_add(void);
 
 #endif /* STEP_PSETS_H_INCLUDED */

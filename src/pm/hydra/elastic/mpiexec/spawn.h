@@ -1,9 +1,9 @@
 /*
  * Checks, before processes are started for MPI_Comm_spawn, whether their programs exist (DS4).
- * Stock notices only when a proxy has been started for them, and then ends the job.
+ * Stock detects a missing program only after a proxy has been started, and then ends the job.
  *
- * Only this host can be checked.  If a process is to run elsewhere, or its host is not known, the
- * answer is yes, and a failure is detected at its start (spawned.h).
+ * Only this host can be checked.  For a process on another or an unknown host the check succeeds,
+ * and a failure is detected at its start (spawned.h).
  */
 
 #ifndef MPIEXEC_SPAWN_H_INCLUDED
@@ -15,8 +15,8 @@
 struct HYD_pmcd_token;
 struct HYD_pmcd_token_segment;
 
-/* Also whether the resource manager lets the job have so many processes (core.h).  Prints the error
- * on standard error, if there is one. */
+/* Also checks whether the resource manager permits so many processes (core.h).  Prints an error to
+ * standard error. */
 int HYD_spawn_can_start(struct HYD_pmcd_token *tokens,
                         const struct HYD_pmcd_token_segment *commands, int n);
 

@@ -1,5 +1,5 @@
 /*
- * Work of this folder that is due by the clock.
+ * Timed work of this folder.
  */
 
 #ifndef MPIEXEC_TIMERS_H_INCLUDED
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* When HYD_step_tick has to be called, <0: at no time. */
+/* Time of the next call of HYD_step_tick, <0: never. */
 int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);
 
