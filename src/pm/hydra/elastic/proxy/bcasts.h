@@ -13,7 +13,7 @@
 
 /* STEP_BCAST.  An error if the payload is malformed. */
 HYD_status HYD_bcasts_order(const char *payload, size_t bytes);
-/* The process of this number counts nothing any more. */
+/* The process with this number counts no more calls. */
 void HYD_bcasts_ended(int process_id);
 
 #endif /* PROXY_BCASTS_H_INCLUDED */

@@ -1,7 +1,7 @@
 /*
- * The processes of board_litmus_test.cpp: the library's side of the adapt board as it is in
- * src/mpi/adapt, compiled once for each process with state of its own, so that several of them are
- * threads, which a thread sanitizer sees.
+ * The processes of board_litmus_test.cpp: the library's side of the adapt board in src/mpi/adapt,
+ * compiled once for each process with separate state.  So the processes can be threads, which a
+ * thread sanitizer checks.
  */
 
 #ifndef BOARD_LITMUS_H_INCLUDED
@@ -29,7 +29,7 @@ struct litmus_process {
 extern const struct litmus_process litmus_process_0, litmus_process_1, litmus_process_2,
     litmus_process_3;
 
-/* By the test: a plan as a process has read it, and a line that it sends to the proxy. */
+/* Defined by the test: called with a plan that a process has read, and with a line to the proxy. */
 void litmus_plan_read(const struct pmi_adapt_plan *plan);
 void litmus_line_sent(const char *line);
 

@@ -1,7 +1,7 @@
 /*
- * Ends processes in bounded time after a signal.  mpiexec forwards SIGTERM, SIGINT and SIGQUIT; a
- * second later the proxy searches for processes that the signal has not reached, and from five
- * seconds on for those that will never end:
+ * Ends processes in bounded time after a signal.  mpiexec forwards SIGTERM, SIGINT and SIGQUIT.
+ * After one second the proxy searches for processes that the signal has not reached, and from five
+ * seconds on for processes that will never end:
  *   - A handler may hang: libinfinipath, which libfabric loads, calls exit() in its own, and waits
  *     for a lock that the interrupted function holds.  A process that is idle and waits in a futex
  *     is killed.
@@ -11,7 +11,7 @@
  * A process that is being debugged, or writes a core file, is not killed.  A killed process ends
  * the job, by the rules of stock Hydra.
  *
- * State: which signal, and since when; used from the event loop only, no function blocks.
+ * State: the signal and its time; used from the event loop only, no function blocks.
  */
 
 #ifndef ADAPT_END_H_INCLUDED
@@ -19,13 +19,13 @@
 
 #include "hydra.h"
 
-/* --end-after: milliseconds that adaptive processes have, 0: as long as they like. */
+/* --end-after: milliseconds that adaptive processes have, 0: no limit. */
 HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv);
-/* mpiexec has sent a signal, which is about to be passed on. */
+/* mpiexec has sent a signal, which will be passed on next. */
 void HYD_pmcd_pmip_end_signalled(int signum);
 
-/* Sends a signal to all processes of the group of a process; to this one alone if it has not left
- * our group yet. */
+/* Sends a signal to the process group of a process; only to the process if it is still in our
+ * group. */
 void HYD_pmcd_pmip_adapt_kill(pid_t pid, pid_t group, int signum);
 
 /* Whether a process of this process group lives. */

@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include "wire/tree.h"
 
-/* Adds a set, as bytes.  0: it is none, or there is no memory, and nothing was added. */
+/* Adds a set, as bytes. 0: the bytes are invalid, or there is no memory; then nothing was added. */
 int HYD_gathered_loops_add(uint32_t group, uint32_t sample, const void *bytes, size_t n);
-/* Bytes of all sets as entries of wire/tree.h, 0: there are none. */
+/* Bytes of all sets as entries of wire/tree.h, 0: there are no sets. */
 size_t HYD_gathered_loops_bytes(void);
 /* Writes the entries, which are reports of this proxy, numbered from *reports + 1 on, and clears
  * the sets. */

@@ -1,6 +1,6 @@
 /*
- * All of this folder that Hydra's own files call.  Files of this folder include the headers that
- * they need, never this one.
+ * All functions of this folder that Hydra's own files call.  Files of this folder include the
+ * headers that they need, never this one.
  */
 
 #ifndef PROXY_HOOKS_H_INCLUDED

@@ -1,8 +1,7 @@
 /*
  * The proxy's answer to STEP_PERFORMANCE: measurements of the processes, from the board.  Data of
- * the probing loop is forwarded as each process wrote it; mpiexec checks whether it is possible.
- * All loops are checked and combined here, and go up as one set (wire/loop_set.h).  Performance
- * clauses B3, B6, N.
+ * the probing loop is forwarded as each process wrote it; mpiexec checks it.  All loops are checked
+ * and combined here, and sent as one set (wire/loop_set.h).  Performance clauses B3, B6, N.
  */
 
 #ifndef PROXY_PERFORMANCE_H_INCLUDED
@@ -11,8 +10,7 @@
 #include "hydra.h"
 #include "board.h"
 
-/* Reports under the number of that sample.  The payload is that of the command: the interval, or
- * nothing. */
+/* Sends the report for this sample.  The payload is that of the command: the interval, or empty. */
 HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, const void *payload,
                                   size_t bytes);
 

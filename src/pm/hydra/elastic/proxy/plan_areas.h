@@ -1,8 +1,8 @@
 /*
- * Areas of plans in the file of a board.  Processes read a plan in place, also after it has been
- * withdrawn or is over, and show that by its serial number in their slots (pmi_adapt.h).  An area
- * is used for another plan only when no process reads it.  Usually there are one or two areas, so
- * that the file stays as long as the longest plans.  Owner: the board.  Protocol clause P7.
+ * Areas of plans in the file of a board.  Processes read a plan in place, also after its withdrawal
+ * or end, and write its serial number to their slots while they do (pmi_adapt.h).  An area is
+ * reused only when no process reads it.  Usually there are one or two areas, so the file is not
+ * much longer than the longest plans.  Owner: the board.  Protocol clause P7.
  */
 
 #ifndef PLAN_AREAS_H_INCLUDED
@@ -19,10 +19,10 @@ struct HYD_plan_area {
 struct HYD_plan_areas {
     struct HYD_plan_area *areas;      /* by offset */
     int count, readers;
-    uint64_t start, unit;       /* the first possible area; of offsets and lengths */
+    uint64_t start, unit;       /* offset of the first area; unit of offsets and lengths */
 };
 
-/* For plans that `readers` processes read, each one at a time.  0 or ENOMEM. */
+/* For `readers` processes, each of which reads one plan at a time. 0 or ENOMEM. */
 int HYD_plan_areas_create(struct HYD_plan_areas *areas, int readers, uint64_t start, uint64_t unit);
 void HYD_plan_areas_destroy(struct HYD_plan_areas *areas);
 

@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Token `key`, NULL if it is missing.  Its text lives as long as args. */
+/* The value of token `key`, NULL if it is missing; valid as long as args. */
 const char *HYD_pmi_line_argument(char *args[], const char *key);
 /* The number from 0 to max that token `key` is, or -1. */
 int64_t HYD_pmi_line_number(char *args[], const char *key, int64_t max);
-/* Bytes written, or -1 if the text is no even number of hexadecimal digits or too long. */
+/* Returns the number of written bytes, or -1 if the text is not an even number of hexadecimal
+ * digits, or is too long. */
 int HYD_pmi_line_decode_hex(const char *hex, unsigned char *bytes, size_t bytes_max);
 /* The rank of the process at a PMI connection, -1 if there is none or no board. */
 int HYD_pmi_line_rank(int fd);

@@ -11,15 +11,15 @@
 #ifndef PROXY_PMI_REST_H_INCLUDED
 #define PROXY_PMI_REST_H_INCLUDED
 
-/* Before more is read from the process of this number (-1: unknown) into the buffer: if that is
- * empty, the incomplete part is put into it. */
+/* Called before more is read from the process with this number (-1: unknown): copies the incomplete
+ * part into an empty buffer. */
 void HYD_pmi_rest_take(int process_id, char *buffer, int *length);
 /* The rest of the buffer, `*length` bytes from `*rest` on, is an incomplete command.  Returns
- * whether it was moved here; 0: it lies at the front of the buffer, read on. */
+ * whether it was stored here; 0: it is at the front of the buffer, continue to read. */
 int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length);
-/* Whether there is space for more of a command of which the front of the buffer has a part.  Of a
- * spawn that is too long only the first lines are stored, and mpiexec refuses it because the others
- * are missing (mpiexec/spawn.c). */
+/* Whether the buffer has space for more of the command at its front.  For a spawn that is too long
+ * only the first lines are stored, and mpiexec refuses it because the others are missing
+ * (mpiexec/spawn.c). */
 int HYD_pmi_rest_fits(char *buffer, int *length);
 
 #endif /* PROXY_PMI_REST_H_INCLUDED */

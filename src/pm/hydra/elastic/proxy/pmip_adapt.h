@@ -1,9 +1,9 @@
 /*
- * The proxy's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board,
+ * The proxy's part in adaptations, as called by hydra_pmi_proxy's own files: it makes the board,
  * notifies its processes, forwards their reports to mpiexec and performs mpiexec's commands.  It
  * makes no decision. state.h has the common data of its files; all calls come from the proxy's
- * event loop. A proxy whose processes were made by MPI_Comm_spawn has no board, and every function
- * here has no effect on it. Protocol clauses I1-I3, P3, P4, P7, E3, E4.
+ * event loop.  A proxy whose processes were made by MPI_Comm_spawn has no board, and every function
+ * here has no effect on it.  Protocol clauses I1-I3, P3, P4, P7, E3, E4.
  */
 
 #ifndef PROXY_PMIP_ADAPT_H_INCLUDED
@@ -28,8 +28,8 @@
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
 /* Handler of --adapt-bind: for each process, its slot of the binding. */
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
-/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,...  Each process gets so many of these GPUs
- * (0: all of them) in the variables. */
+/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,... Sets the variables of each process to
+ * COUNT of these GPUs (0: all of them). */
 HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv);
 /* Handler of --adapt-tasks (tasks.h). */
 HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
@@ -37,11 +37,11 @@ HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
 HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv);
 int HYD_pmcd_pmip_adapt_bind_index(int process_id);
 
-/* Before the first process is started: makes the board. */
+/* Makes the board.  Called before the first process is started. */
 HYD_status HYD_pmcd_pmip_adapt_start(void);
 /* Adds its GPUs and PMI_ADAPT to the environment of a process that is about to be started. */
 HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env);
-/* Where the write end of a process' standard input is (stock stores only rank 0's). */
+/* Pointer to the write end of a process' standard input (stock stores only that of rank 0). */
 int *HYD_pmcd_pmip_adapt_stdin(int process_id);
 HYD_status HYD_pmcd_pmip_input_all_param(char *arg, char ***argv);
 /* All processes run. */
@@ -49,60 +49,62 @@ HYD_status HYD_pmcd_pmip_adapt_started(void);
 
 /* --secret: the source of the job's secret; reads it (handshake.c). */
 HYD_status HYD_pmcd_pmip_secret_param(char *arg, char ***argv);
-/* The proxy id has been sent to mpiexec.  An error if either does not know the other. */
+/* Called when the proxy id has been sent to mpiexec.  An error if one side does not
+ * authenticate. */
 HYD_status HYD_pmcd_pmip_handshake(void);
 
-/* A message with command ADAPT has come from mpiexec. */
+/* A message with command ADAPT has arrived from mpiexec. */
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
-/* So many bytes of standard input come, 0: its end; from now on for the process of this rank (-1:
- * no change). */
+/* `bytes` of standard input follow, 0: its end.  From now on it is for the process with this rank
+ * (-1: no change). */
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes);
-/* Writes to a process, as HYDU_sock_write; but data that does not fit waits for the process to
- * read.  That nobody reads any more is neither an error nor SIGPIPE, by which the proxy would kill
- * all processes: input from here on is dropped. */
+/* Writes to a process, as HYDU_sock_write, but data that does not fit waits until the process
+ * reads.  A missing reader is neither an error nor SIGPIPE, after which the proxy would kill all
+ * processes: further input is dropped. */
 HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed);
 
-/* mpiexec wants a signal to be passed on.  Whether that is done: of a suspension, by which no
- * process ends. */
+/* mpiexec requests to pass a signal on.  Returns whether that is done: for a suspension, which ends
+ * no process. */
 int HYD_pmcd_pmip_adapt_signalled(int signum);
-/* The PMI connection of a process broke; the others are about to be killed for it. */
+/* The PMI connection of a process broke, and the others will be killed next. */
 void HYD_pmcd_pmip_adapt_failed(int process_id);
-/* Whether it may end in any way, because it leaves. */
+/* Whether the process may end in any way, because it leaves. */
 int HYD_pmcd_pmip_adapt_is_let_go(int process_id);
 /* The process of this connection waits in a barrier for all others. */
 void HYD_pmcd_pmip_adapt_barrier(int fd);
 void HYD_pmcd_pmip_adapt_barrier_over(void);
-/* The connection of a process has ended: whether it may, because it is parked, leaves or has never
- * used MPI. */
+/* The connection of a process was closed.  Returns whether that is permitted, because the process
+ * is parked, leaves or has never used MPI. */
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
-/* The exit status of a process that has ended after a signal of mpiexec. */
+/* The exit status to report for a process that ended after a signal of mpiexec. */
 int HYD_pmcd_pmip_adapt_status(int wait_status);
-/* Some child has been waited for. */
+/* A child process has been waited for. */
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status);
-/* Whether it has called MPI_Init_adapt, or is started to join. */
+/* Whether the process has called MPI_Init_adapt, or was started to join. */
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
-/* The processes cannot be started: reports the reason to mpiexec, and ends started ones and the
- * proxy. */
+/* The processes cannot be started: reports the reason to mpiexec, and ends the started processes
+ * and the proxy. */
 void HYD_pmcd_pmip_cannot(const char *format, ...) __attribute__ ((noreturn, format(printf, 1, 2)));
-/* Whether the processes started next have only the variables that are given for them (-genvnone,
- * -genvlist, ...). */
+/* Sets whether processes that are started next get only the variables that are given for them
+ * (-genvnone, -genvlist, ...). */
 void HYD_pmcd_pmip_choose_env(const char *prop);
 
-/* Some process still runs although its output is closed, or a decision about one is awaited. */
+/* Whether a process still runs although its output is closed, or a decision about one is
+ * pending. */
 int HYD_pmcd_pmip_adapt_busy(void);
 
-/* So much output of a process has been sent to mpiexec (output.h). */
+/* `bytes` of output of a process have been sent to mpiexec (output.h). */
 void HYD_pmcd_pmip_adapt_output(int bytes);
-/* All reports are sent, the exit status last: waits until mpiexec has read them and closed the
- * connection. */
+/* Called when all reports have been sent, the exit status last: waits until mpiexec has read them
+ * and closed the connection. */
 HYD_status HYD_pmcd_pmip_adapt_flush(void);
 
-/* pmip_cb.c: takes in what there is on a PMI connection. */
+/* pmip_cb.c: reads all data on a PMI connection. */
 HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd);
 
-/* Something has come on the PMI connection of this process (-1: not known whose it is). */
+/* Data has arrived on the PMI connection of this process (-1: unknown). */
 void HYD_pmcd_pmip_adapt_began(int process_id);
 
 /* PMI commands of the processes: rows of the table of PMI-1 (pmip_pmi_v1.c). */
@@ -128,9 +130,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
-/* abort.c: what is there of output goes to mpiexec before, which ends by it. */
+/* abort.c: sends present output to mpiexec before the abort, which ends mpiexec. */
 HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[]);
-/* parked.c: the process may end now; it goes on. */
+/* parked.c: the process may end now, but continues. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[]);
 /* say.c */

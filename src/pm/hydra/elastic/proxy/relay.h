@@ -13,18 +13,18 @@
 
 struct HYD_connection;
 
-/* HYD_ADAPT_RELAY has come over the control connection. */
+/* HYD_ADAPT_RELAY has arrived on the control connection. */
 HYD_status HYD_relay_from_mpiexec(const char *relay, size_t bytes);
 
 /* ---- for connection.c ------------------------------------------------------------------------ */
 
-/* A whole relay, with a true head, has come from a parent, NULL: from mpiexec. */
+/* A complete relay with a valid head has arrived from `parent`, NULL: from mpiexec. */
 HYD_status HYD_relay_take(struct HYD_connection *parent, const char *relay);
-/* An answer has come, or reports, as long as the head states. */
+/* A complete reply or complete reports have arrived. */
 HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *answer);
-/* Whether an answer is to come on the connection. */
+/* Whether a reply is pending on the connection. */
 int HYD_relay_waits_for(const struct HYD_connection *child);
-/* The connection is about to end. */
+/* The connection will be closed next. */
 HYD_status HYD_relay_failed(struct HYD_connection *c);
 
 /* ---- what it needs of messages.c ------------------------------------------------------------- */

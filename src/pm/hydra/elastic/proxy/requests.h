@@ -1,6 +1,6 @@
 /*
- * The proxy's part in size requests (pmi_adapt_request.h): each goes up to mpiexec as it is
- * received, and its end is put on the board.  No decision is made and nothing is stored here.
+ * The proxy's part in size requests (pmi_adapt_request.h): forwards each to mpiexec unchanged, and
+ * puts its end on the board.  Makes no decision and stores nothing.
  */
 
 #ifndef PROXY_REQUESTS_H_INCLUDED

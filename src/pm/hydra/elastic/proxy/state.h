@@ -17,37 +17,38 @@ struct HYD_proxy_process {
     /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
     int input_path;
     struct HYD_queue input;     /* not written yet */
-    uint32_t input_messages;    /* of mpiexec, of which it is not notified yet */
-    int input_ends;             /* and is closed then */
+    /* messages of mpiexec that were written, but not reported to it yet */
+    uint32_t input_messages;
+    int input_ends;             /* stdin_fd is closed when all input is written */
     int adaptive;
     int begun;                  /* it has used MPI; sets.c */
-    int broke;                  /* its connection has been closed in use; exits.c */
-    int connection;             /* when it broke: its descriptor */
-    int begin_reported;             /* mpiexec knows that */
+    int broke;                  /* its connection was closed while in use; exits.c */
+    int connection;             /* descriptor of that connection */
+    int begin_reported;             /* `begun` was reported to mpiexec */
     /* inode of the connection on which it made calls on process sets; 0: none */
     uint64_t socket;
-    /* the others are exits.c's */
+    /* the rest belongs to exits.c */
     int watch_fd;               /* pidfd, or -1 */
-    int wake_fd;                /* the same, which only wakes the main loop */
-    /* with -pmi-port: its process group, in which somebody may connect; else 0 */
+    int wake_fd;                /* a second pidfd, which only wakes the main loop */
+    /* with -pmi-port: its process group, whose processes may connect; else 0 */
     pid_t leader;
     int ended;
     int wait_status;            /* when ended */
-    int held;                   /* its end is to be reported after the root cause's */
+    int held;                   /* its end will be reported after that of the root cause */
     int reported;               /* its end */
-    int let_go;                 /* however it ends, nobody is ended for it */
-    /* it aborts, and mpiexec reports whether it was permitted to exit */
+    int let_go;                 /* its end, of any kind, ends no other process */
+    /* it aborts, and mpiexec has been queried whether it was permitted to exit */
     int undecided;
 };
 
 struct HYD_proxy_state {
-    struct HYD_board board;     /* fd < 0: none, and then nobody here adapts */
-    struct HYD_proxy_process *processes;        /* by number of the process; NULL without a board */
+    struct HYD_board board;     /* fd < 0: no board, and no process here adapts */
+    struct HYD_proxy_process *processes;        /* by process number; NULL without a board */
     struct {
         int given;
         unsigned first_uid, epoch, pre, local_pre, modify;
     } join;                     /* --adapt of a joining group */
-    uint32_t epoch;             /* of the last command, for reports that belong to none */
+    uint32_t epoch;             /* of the last command, for reports that reply to no command */
 };
 extern struct HYD_proxy_state HYD_proxy_state;
 
@@ -56,7 +57,8 @@ static inline int HYD_proxy_process_count(void)
     return HYD_pmcd_pmip.local.proxy_process_count;
 }
 
-/* The number of a local process, or -1: by its rank in the group, by its PMI connection. */
+/* The number of a local process with this rank in the group, or on this PMI connection; -1: there
+ * is none. */
 static inline int HYD_proxy_process_of_rank(int rank)
 {
     for (int i = 0; i < HYD_proxy_process_count(); i++)

@@ -12,17 +12,17 @@
 #include <sys/resource.h>
 
 extern char **HYD_task_environment;     /* NULL: no memory, or not known yet */
-/* their limit, if it is not the proxy's; else rlim_max is 0 */
+/* limit of descriptors for these processes if it differs from the proxy's, else rlim_max is 0 */
 extern struct rlimit HYD_task_descriptors;
 
-/* Pipes for a process that is started next: their write ends, for standard output and standard
- * error.  "" or an error. */
+/* Makes the pipes of a process that is started next; `ends`: write ends for standard output and
+ * standard error.  Returns "" or an error. */
 const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2]);
-/* It has been started, or could not be. */
+/* The process was started, or could not be started. */
 void HYD_task_output_opened(const int ends[2]);
-/* Forwards all that it has written, at most what pipes hold. */
+/* Forwards all output in the pipes of this process. */
 HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number);
-/* Their output stays in the pipes as long as mpiexec has no credit. */
+/* Leaves output in the pipes as long as there is no credit from mpiexec. */
 void HYD_task_output_hold(int on);
 
 #endif /* PROXY_TASK_OUTPUT_H_INCLUDED */

@@ -1,12 +1,12 @@
 /*
- * Processes that programs start one by one (clauses DA6-DA9, DA11), on this proxy's host: executed,
- * watched by a pidfd, signalled by name as long as they have not been waited for, and ended with
- * SIGTERM and END_GRACE_MS later SIGKILL.  Each is the leader of a process group of its own.  They
- * have no standard input.  Each has two pipes of its own for its output, which goes on in whole
- * lines, as output of the first process of this proxy; if mpiexec labels lines (--label-tasks),
- * with its name (wire/task.h).  Many at a time, or all without descriptors for these, share two
- * pipes.  Output is forwarded before the end of its process is reported.  The proxy stays as long
- * as one lives; the kernel kills those of a killed proxy.
+ * Processes that programs start one by one (clauses DA6-DA9, DA11), on this proxy's host.  The
+ * proxy executes them, watches them by a pidfd, sends them signals by name, and ends them with
+ * SIGTERM and END_GRACE_MS later SIGKILL. Each is the leader of its own process group and has no
+ * standard input.  Each has two pipes for its output, which is forwarded in whole lines as output
+ * of the first process of this proxy, or with its name if mpiexec labels lines (--label-tasks,
+ * wire/task.h).  If there are many, or descriptors are missing, all share two pipes.  Output is
+ * forwarded before the end of its process is reported.  The proxy exists as long as one of them
+ * lives; the kernel kills those of a killed proxy.
  *
  * State: the living processes and the pipes, owned by tasks.c; used from the event loop only.  At
  * most PMI_TASKS_MAX.
@@ -17,21 +17,21 @@
 
 #include "hydra.h"
 
-/* The environment that a process of the launch gets; that of tasks is the same without the process
- * manager's part. */
+/* The environment of a process of the launch.  Tasks get the same without the process manager's
+ * variables. */
 void HYD_tasks_environment(const struct HYD_env *env);
-/* Or all processes of this proxy are such ones, started together as one MPI_COMM_WORLD
- * (--adapt-tasks UID:NUMBER,...): PMI and output are as of any, but what is notified of them and to
- * them goes as for the others. */
+/* Whether all processes of this proxy are tasks that were started together as one MPI_COMM_WORLD
+ * (--adapt-tasks UID:NUMBER,...).  Their PMI and output are as usual; their reports and orders are
+ * as for other tasks. */
 int HYD_tasks_are_world(void);
-/* They have been started. */
+/* The processes of such a world have been started. */
 HYD_status HYD_tasks_adopt(void);
-/* One of them aborts, and waits for this before it exits. */
+/* A process of such a world aborts, and waits for this reply before it exits. */
 HYD_status HYD_tasks_answer_abort(int pmi_fd);
 /* STEP_TASK.  An error if the payload is malformed. */
 HYD_status HYD_tasks_order(const char *payload, size_t bytes);
 int HYD_tasks_live(void);
-/* mpiexec passes a signal on: it is for these processes, too. */
+/* Passes a signal of mpiexec on to these processes too. */
 void HYD_tasks_signalled(int signum);
 
 #endif /* PROXY_TASKS_H_INCLUDED */

@@ -1,4 +1,4 @@
-/* pmip_adapt.h names these, and the fuzzed code does not use them; COMMON_H_INCLUDED stands for
+/* Types that pmip_adapt.h names but the fuzzed code does not use.  COMMON_H_INCLUDED stands for
  * more of Hydra. */
 
 struct HYD_env;

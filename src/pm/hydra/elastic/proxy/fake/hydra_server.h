@@ -1,5 +1,5 @@
 /*
- * The part of mpiexec that mpiexec/names.c uses, for names_fuzz.cpp, which has the object.
+ * The part of mpiexec that mpiexec/names.c uses, for names_fuzz.cpp, which defines the object.
  */
 
 #ifndef HYDRA_SERVER_H_INCLUDED

@@ -1,8 +1,8 @@
 /*
- * Included before both sides of the board in its litmus test: at atomic accesses a thread sometimes
- * yields, so that every order of the accesses of several threads occurs; relaxed stores stay in a
- * store buffer until a fence (or some accesses later), as in a processor, only far more often; and
- * the plan is written in pieces.
+ * Included before both sides of the board in its litmus test.  At atomic accesses a thread
+ * sometimes yields, so that every order of the accesses of several threads occurs.  Relaxed stores
+ * stay in a store buffer until a fence or some accesses later, as in a processor but far more
+ * often.  The plan is written in pieces.
  */
 
 #ifndef LITMUS_STEPS_H_INCLUDED
@@ -20,7 +20,8 @@
 
 static struct {
     uint32_t random;
-    uint64_t *address;          /* of the store that nobody else sees yet, NULL: none */
+    /* address of the store that other threads do not see yet, NULL: none */
+    uint64_t *address;
     uint64_t value;
 } litmus = {.random = 1 };
 

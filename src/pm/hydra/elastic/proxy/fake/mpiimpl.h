@@ -1,7 +1,7 @@
 /*
- * The part of MPICH that the library's side of the adapt board (src/mpi/adapt) and of connections
- * between clients and servers (src/mpi/dynproc/link.c) use, so that board_litmus_test.cpp and
- * link_fuzz.cpp need none of it.
+ * Replaces the part of MPICH that the library's side of the adapt board (src/mpi/adapt) and of
+ * connections between clients and servers (src/mpi/dynproc/link.c) use, for board_litmus_test.cpp
+ * and link_fuzz.cpp.
  */
 
 #ifndef MPIIMPL_H_INCLUDED

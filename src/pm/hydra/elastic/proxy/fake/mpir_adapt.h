@@ -1,6 +1,6 @@
 /*
- * The part of mpir_adapt.h that the litmus test's part of src/mpi/adapt needs; the rest refers to
- * more of MPICH.
+ * The part of mpir_adapt.h that the litmus test's part of src/mpi/adapt needs; the rest needs more
+ * of MPICH.
  */
 
 #ifndef MPIR_ADAPT_H_INCLUDED

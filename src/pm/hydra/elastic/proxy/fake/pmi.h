@@ -1,5 +1,5 @@
 /*
- * The part of PMI that src/mpi/connect/connect_board.c queries; board_litmus_process.c answers.
+ * The part of PMI that src/mpi/connect/connect_board.c uses; board_litmus_process.c defines it.
  */
 
 #ifndef PMI_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * The proxy as its files that receive PMI commands see it, for pmi_lines_fuzz.cpp, which has the
- * object.
+ * The part of the proxy that its files for PMI commands use, for pmi_lines_fuzz.cpp, which defines
+ * the object.
  */
 
 #ifndef PMIP_H_INCLUDED
