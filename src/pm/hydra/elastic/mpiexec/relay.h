@@ -18,6 +18,7 @@ void HYD_step_send_to_all(const struct HYD_step_proxy_id *to, int n, enum step_c
                           uint32_t epoch, const void *payload, size_t bytes);
 /* The proxy has connected: sends the deferred commands to it. */
 void HYD_step_relay_connected(struct HYD_step_proxy *proxy);
+/* Drops the deferred commands of the proxy. */
 void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
 /* Sends a message of mpiexec itself. */
 void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload,

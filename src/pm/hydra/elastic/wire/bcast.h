@@ -1,7 +1,7 @@
 /*
- * The payload of STEP_BCAST (kinds.h), to which REPORT_BCAST may reply: the agreement on the call
- * in which a text of a process set is delivered.  pmi_adapt_set.h has its part of the board.
- * Native byte order.
+ * The payload of STEP_BCAST (kinds.h), for the agreement on the call in which a text of a process
+ * set is delivered.  REPORT_BCAST may reply to it. pmi_adapt_set.h describes the entries of the
+ * board.  Native byte order.
  */
 
 #ifndef WIRE_BCAST_H_INCLUDED
@@ -16,12 +16,12 @@ enum bcast_what {
      * after the greatest and reports that; `value`: number of the text */
     BCAST_FREEZE,
     BCAST_GATE,                 /* sets the gates of all its slots to `value` */
-    BCAST_CLOSE                 /* they are shut for good: nobody counts for it any more */
+    BCAST_CLOSE                 /* shuts them for good: no process counts for it any more */
 };
 
 struct bcast_order {
     uint32_t what;              /* enum bcast_what */
-    uint32_t bcast;             /* number of the set among those that have broadcasts */
+    uint32_t bcast;             /* number of the set, counted over sets with broadcasts */
     uint32_t uid, slot;        /* PLACE */
     uint64_t value;
 };

@@ -15,30 +15,30 @@
 #include "hydra.h"
 
 struct HYD_loop_hooks {
-    /* Milliseconds until `due` wants to be called, <0: never. */
+    /* Milliseconds until the next call of `due`, <0: never. */
     int64_t(*wait_ms) (void);
     void (*due) (void);
-    /* After the events of each round. */
+    /* Called after the events of each round. */
     void (*after) (void);
-    /* Whether its data is served before all other data: a process may send a report and then, by
-     * another descriptor, request the end of the job. */
+    /* Whether the data of this descriptor is served before all other data: a process may send a
+     * report and then request the end of the job on another descriptor. */
     int (*is_first) (int fd);
 };
 
-/* Any hook may be NULL; what they point to stays the caller's. */
+/* Any hook may be NULL. The caller keeps ownership of `hooks`. */
 void HYD_loop_use(const struct HYD_loop_hooks *hooks);
 
-/* The descriptor is not read until it is resumed, or for so long.  When the other end is closed it
- * is all the same, and bounded: what is left in a pipe or socket. */
+/* A paused descriptor is not read until it is resumed, or until the time is over.  It is read
+ * nevertheless when the other end is closed: then only the rest in the pipe or socket is left. */
 void HYD_loop_pause(int fd, int paused);
 void HYD_loop_rest(int fd, int ms);
 
-/* A descriptor has been read outside of its callback: an event found before is checked again before
- * it is served. */
+/* A descriptor was read outside of its callback: known events are checked again before they are
+ * served. */
 void HYD_loop_outdate(void);
 
-/* Calls `due` once, `ms` from now, instead of at the time of the last call; `ms` < 0: never.  It
- * uses no descriptor: a proxy may have none free.  For a fixed set of functions. */
+/* Calls `due` once, in `ms` ms; replaces an earlier time for `due`; `ms` < 0: never.  Uses no
+ * descriptor, because a proxy may have no free one.  For a fixed set of functions. */
 void HYD_loop_call(HYD_status(*due) (void), int64_t ms);
 
 #endif /* EVENT_LOOP_H_INCLUDED */

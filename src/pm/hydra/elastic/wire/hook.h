@@ -1,11 +1,11 @@
-/* How Hydra's own files call functions of ours that can fail. */
+/* The macro by which Hydra's own files call our functions that can fail. */
 
 #ifndef HOOK_H_INCLUDED
 #define HOOK_H_INCLUDED
 
 #include "hydra.h"
 
-/* An error goes the way of the caller's others; the texts after the call describe it, as in
+/* Handles an error as the caller's other errors.  The texts after the call describe it, as in
  * HYDU_ERR_POP. */
 #define HYD_HOOK(call, ...)                             \
     do {                                                \

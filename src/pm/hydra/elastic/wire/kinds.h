@@ -24,7 +24,7 @@ enum report_mode {              /* of a process, in REPORT_INIT */
 
 /* Between mpiexec and the proxy themselves. */
 enum HYD_adapt_kind {
-    /* up [u32 rank] a process has ended, or is about to, with its PMI connection open.  Stock kills
+    /* up [u32 rank] a process has ended, or will end, with its PMI connection open.  Stock kills
      * the processes of that proxy; the whole job has to end. */
     HYD_ADAPT_BROKE = 1000,
     HYD_ADAPT_LISTEN,           /* down [key, port range] the tree of proxies, tree.h */
@@ -36,16 +36,17 @@ enum HYD_adapt_kind {
     /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
     HYD_ADAPT_REPORTS,
     HYD_ADAPT_GATHERED,         /* up [entries] reports of several proxies (tree.h) */
-    /* up [] reports may be missing with another proxy (proxy/upward.h) */
+    /* up [] reports may have been lost at another proxy (proxy/upward.h) */
     HYD_ADAPT_LOST,
-    /* down [] report directly once more what was reported since the last plan or release */
+    /* down [] send all reports since the last plan or release again, directly */
     HYD_ADAPT_REPEAT,
-    /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to the
+    /* up [u32 rank, u32 messages] this number of messages of standard input was written to the
      * process, or dropped (proxy/stdin.h) */
     HYD_ADAPT_INPUT_TAKEN,
     /* up [] the proxy counts the output that it sends after this (proxy/output.h) */
     HYD_ADAPT_COUNTS_OUTPUT,
-    HYD_ADAPT_CANNOT,           /* up [text] the proxy cannot start its processes, and ends: why */
+    /* up [text] the proxy cannot start its processes, and ends; reason */
+    HYD_ADAPT_CANNOT,
     /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
     HYD_ADAPT_SPAWN_BEGAN,
     /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
@@ -56,7 +57,7 @@ enum HYD_adapt_kind {
     /* up [] a process with calls on process sets enters a barrier: it detects the ends of others
      * itself (proxy/early_ends.c) */
     HYD_ADAPT_IN_SETS,
-    /* down [u32 rank] the input that comes from now on is this process' (proxy/stdin.h) */
+    /* down [u32 rank] later input is for this process (proxy/stdin.h) */
     HYD_ADAPT_INPUT_READER
 };
 

@@ -1,5 +1,5 @@
 /*
- * The guarantees that the files about loops (loop_set.h) give each other.
+ * Internal interface of the files about loops (loop_set.h).
  */
 
 #ifndef WIRE_LOOP_PARTS_H_INCLUDED
@@ -13,21 +13,21 @@
 
 /* ---- loop_graph.c ---- */
 
-/* The node around, or LOOP_NONE. */
+/* The head of the loop around the node, or LOOP_NONE. */
 uint32_t loop_up_of(const struct pmi_adapt_graph *graph, uint32_t node);
-/* Text that can be shown: printable, ended. */
+/* Whether the text is printable and ended by 0. */
 bool loop_is_name(const char *name);
 bool loop_is_same_name(const char *a, const char *b);
 bool loop_are_times(const struct pmi_adapt_graph_loop *loop);
-/* For each node the number of the loop that it is the head of, or LOOP_NONE.  False: they are not
- * consistent. */
+/* `loop_of`: for each node the number of the loop whose head it is, or LOOP_NONE. False: the heads
+ * are not consistent. */
 bool loop_find_heads(const struct pmi_adapt_graph *graph, uint32_t * loop_of);
 
 /* ---- loop_items.c ---- */
 
 int loop_compare_numbers(uint64_t a, uint64_t b);
 int loop_compare_sequences(const struct loop_item *a, const struct loop_item *b, uint32_t items);
-/* Where the least rotation of the sequence begins; linear. */
+/* The begin of the least rotation of the sequence; linear time. */
 uint32_t loop_least_rotation(const struct loop_item *item, uint32_t n);
 uint64_t loop_hash_word(uint64_t hash, uint64_t word);
 uint64_t loop_hash_items(const struct loop_item *item, uint32_t items);
@@ -35,15 +35,15 @@ uint64_t loop_hash_items(const struct loop_item *item, uint32_t items);
 /* ---- loop_set.c ---- */
 
 uint32_t loop_add_as_it_fits(uint32_t a, uint32_t b);
-/* Its allocations. */
+/* Frees the allocations of the loop. */
 void loop_free(struct loop *loop);
 int loop_compare(const struct loop *a, const struct loop *b);
-/* Space for one more loop at `at`; NULL: there is none. */
+/* Makes space for one more loop at `at`; NULL: there is none. */
 struct loop *loop_set_insert(struct loop_set *set, uint32_t at);
-/* Ranks mostly rise.  False: no memory. */
+/* Adds a rank; fast if ranks are added in ascending order.  False: no memory. */
 bool loop_add_rank(struct loop *loop, uint32_t rank);
 void loop_add_numbers(struct loop *loop, const struct loop *from);
-/* Numbers, items and processes.  False, and nothing has changed: no memory. */
+/* Adds numbers, items and processes of `from`. False: no memory, and nothing has changed. */
 bool loop_combine(struct loop *loop, const struct loop *from);
 
 #endif /* WIRE_LOOP_PARTS_H_INCLUDED */

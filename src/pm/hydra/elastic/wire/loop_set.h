@@ -3,15 +3,15 @@
  * proxy from the graphs on its board, and by mpiexec from the data of the proxies.  Pure C, used by
  * both.  Performance clauses N, B6.
  *
- * Of each graph (pmi_adapt_measured.h) only loops count.  In a loop, each run of point-to-point and
- * one-sided calls is one item without identity, because every process has its own of these; kind
- * and identity distinguish the others. The items are cyclic: the sequence is rotated so that the
- * smallest comes first.  Loops with the same items, in the same loops, and of the same number among
- * such siblings are one loop of all these processes.  The probing loop is one whatever else it
- * contains: all processes repeat it equally often.
+ * Only the loops of a graph (pmi_adapt_measured.h) are used.  In a loop, each run of point-to-point
+ * and one-sided calls is one item without identity, because these differ between processes.  Kind
+ * and identity distinguish the other items.  Items are cyclic: the sequence is rotated so that the
+ * smallest comes first.  Loops with the same items, in the same parent loops, and with the same
+ * number among equal siblings are one loop of all these processes.  The probing loop is always one
+ * loop, because all processes repeat it equally often.
  *
- * Merging is associative and commutative, and an empty set changes nothing, unless a set is full:
- * then loops are dropped, and counted.
+ * Merging is associative and commutative, and merging an empty set changes nothing, unless a set is
+ * full: then loops are dropped and counted.
  */
 
 #ifndef WIRE_LOOP_SET_H_INCLUDED
@@ -28,12 +28,12 @@ extern "C" {
 
 #define LOOP_SET_MAX 1024       /* loops */
 #define LOOP_ITEMS_MAX PMI_ADAPT_GRAPH_NODES
-/* of one process, nanoseconds: 104 days, more is nonsense */
+/* of one process, nanoseconds: 104 days; more is invalid */
 #define LOOP_TIME_MAX (UINT64_C(1) << 53)
 #define LOOP_PPM 1000000u
 #define LOOP_NO_RATIO UINT32_MAX
 
-/* As src/mpi/adapt/perf_graph.h numbers them. */
+/* Numbers as in src/mpi/adapt/perf_graph.h. */
 enum loop_kind {
     LOOP_P2P, LOOP_RMA, LOOP_COLLECTIVE, LOOP_IO, LOOP_MANAGE, LOOP_PROBE, LOOP_ELASTIC_PHASE,
     LOOP_RIGID_PHASE, LOOP_KINDS
@@ -42,7 +42,7 @@ enum loop_kind {
 struct loop_item {
     uint64_t id;                /* 0 of LOOP_P2P, a run of calls */
     uint32_t kind;              /* enum loop_kind, never LOOP_RMA */
-    uint32_t reentries;         /* from elsewhere, sum, as far as it fits */
+    uint32_t reentries;         /* sum of entries from other nodes, as far as it fits */
 };
 
 struct loop_ranks {
@@ -50,21 +50,21 @@ struct loop_ranks {
 };
 
 struct loop {
-    uint64_t key, parent;       /* the same wherever it was made; 0: in no other loop */
+    uint64_t key, parent;       /* the same in all processes; parent 0: in no other loop */
     uint64_t iterations, loop_ns, mpi_ns;       /* sums over the processes */
     uint32_t ordinal;           /* among equal siblings */
-    /* of the processes' mpi_ns / loop_ns, ppm; LOOP_NO_RATIO, 0: none is known */
+    /* range of mpi_ns / loop_ns of the processes, ppm; LOOP_NO_RATIO, 0: not known */
     uint32_t ratio_min, ratio_max;
     uint32_t items, ranges;
-    char name[PMI_ADAPT_LOOP_NAME_MAX]; /* of one of the processes, the smallest of all */
+    char name[PMI_ADAPT_LOOP_NAME_MAX]; /* the smallest of the processes' names */
     struct loop_item *item;
-    struct loop_ranks *range;   /* which processes, rising, not touching each other */
+    struct loop_ranks *range;   /* ranges of processes, ascending, with gaps */
 };
 
 struct loop_set {
-    struct loop *loop;          /* rising */
+    struct loop *loop;          /* in ascending order */
     uint32_t loops, capacity;
-    uint32_t dropped;              /* without space, or without memory */
+    uint32_t dropped;              /* number of loops dropped, for lack of space or memory */
 };
 
 /* Whether a graph is consistent: each link leads to a node, that of a loop to a head, and links are
@@ -73,33 +73,32 @@ int loop_graph_is_sound(const struct pmi_adapt_graph *graph);
 
 void loop_set_init(struct loop_set *set);
 void loop_set_free(struct loop_set *set);
-/* Adds those of `from`, which stays as it is. */
+/* Adds the loops of `from`, which does not change. */
 void loop_set_merge(struct loop_set *set, const struct loop_set *from);
-/* A loop that some processes have alone, of `processes`, may differ only by messages: it is taken
- * for one that is the same but for them.  For the reader, at the end: the result is not merged any
- * more. */
+/* Merges loops that only some of the `processes` have into a loop that differs only in messages.
+ * Called at the end, by the reader: the result must not be merged any more. */
 void loop_set_join_alone(struct loop_set *set, uint32_t processes);
-/* How many processes. */
+/* Number of processes of a loop. */
 uint32_t loop_processes(const struct loop *loop);
-/* The processes are numbered anew: `map` gives the number of each, or -1, which is left out, as all
- * from `limit` on. */
+/* Renumbers the processes: `map` has the new number of each. -1, and all processes from `limit` on,
+ * are left out. */
 void loop_set_renumber(struct loop_set *set, uint32_t limit,
                        int64_t(*map) (void *context, uint32_t rank), void *context);
 
-/* Graphs are added one by one.  A graph that is like the one before costs a comparison and sums. */
+/* Adds graphs one by one.  A graph equal to the one before costs only a comparison and sums. */
 struct loop_reduction;
 struct loop_reduction *loop_reduction_create(void);     /* NULL: no memory */
 void loop_reduction_destroy(struct loop_reduction *reduction);
-/* The graph of process `rank`.  0, and nothing is added, if it is not sound. */
+/* Adds the graph of process `rank`. 0: it is not sound, and nothing is added. */
 int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_graph *graph,
                        uint32_t rank);
-/* The sum; owned by the reduction. */
+/* The merged set; owned by the reduction. */
 const struct loop_set *loop_reduction_result(struct loop_reduction *reduction);
 
-/* As bytes, between proxy and mpiexec. */
+/* The set as bytes, for messages between proxy and mpiexec. */
 size_t loop_set_bytes(const struct loop_set *set);
 void loop_set_write(const struct loop_set *set, void *bytes);
-/* Into an empty set.  0, and the set is empty, if the bytes are no set. */
+/* Reads into an empty set. 0: the bytes are invalid, and the set stays empty. */
 int loop_set_read(struct loop_set *set, const void *bytes, size_t n);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /*
- * How the messages of kinds.h are framed on Hydra's control connection: a Hydra header with command
- * ADAPT whose buflen counts what follows, this head, then `bytes` of payload.  HYD_ADAPT_REPORTS
- * carries several reports: head, payload and padding of each.  Both sides are one build on one
- * architecture, so the bytes are the machine's own.
+ * Frames of the messages of kinds.h on Hydra's control connection: a Hydra header with command
+ * ADAPT whose buflen counts the rest, this head, then `bytes` of payload.  HYD_ADAPT_REPORTS
+ * contains several reports: head, payload and padding of each.  Both sides are one build on one
+ * architecture, so the byte order is the machine's.
  */
 
 #ifndef WIRE_MESSAGE_H_INCLUDED
@@ -16,13 +16,13 @@ struct HYD_adapt_message {
     uint32_t kind;
     uint32_t epoch;
     uint64_t bytes;
-    /* of a command of the core for this proxy: 1, 2, ...; of the one that is answered; else 0 */
+    /* of a command of the core to this proxy: 1, 2, ...; in a reply that of the command; else 0 */
     uint32_t sequence;
     uint32_t unused;
 };
 
 #define HYD_ADAPT_MESSAGE_MAX STEP_PAYLOAD_MAX  /* of a payload */
-/* The largest body after a Hydra header: that, and the heads and lists around it (tree.h). */
+/* The largest body after a Hydra header: a payload with heads and lists around it (tree.h). */
 #define HYD_ADAPT_BODY_MAX (2 * HYD_ADAPT_MESSAGE_MAX)
 
 /* ---- several reports in one ------------------------------------------------------------------ */
@@ -52,8 +52,9 @@ struct HYD_adapt_heads {
 void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_message message,
                           uint64_t bytes);
 
-/* Bytes of the message of Hydra's or of ours that begins with this header, it included; 0: it
- * cannot be one.  Sent by a proxy of so many processes to mpiexec, or by mpiexec to a proxy. */
+/* Bytes of the message, Hydra's or ours, that begins with this header, including the header; 0: the
+ * header is invalid.  From a proxy with this number of processes to mpiexec, or from mpiexec to a
+ * proxy. */
 size_t HYD_adapt_frame_from_proxy(const void *hdr, int processes);
 size_t HYD_adapt_frame_from_mpiexec(const void *hdr);
 

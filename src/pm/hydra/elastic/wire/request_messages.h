@@ -1,7 +1,7 @@
 /*
  * Payloads of REPORT_SIZE_REQUEST and STEP_SIZE_REQUEST_ENDED (kinds.h): a size request of a
- * process on its way up, and its end on its way down to all proxies whose processes have made it.
- * Native byte order.  pmi_adapt_request.h has the valid values.
+ * process to mpiexec, and its end to all proxies whose processes have made it.  Native byte order.
+ * pmi_adapt_request.h has the valid values.
  */
 
 #ifndef WIRE_REQUEST_MESSAGES_H_INCLUDED
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-struct request_made {              /* and then the reason, without a 0 at its end */
+struct request_made {              /* followed by the reason, without 0 at its end */
     uint32_t rank;              /* in the group of the process */
     uint32_t number;            /* of the request in that process */
     uint32_t kind;
@@ -17,7 +17,7 @@ struct request_made {              /* and then the reason, without a 0 at its en
     uint64_t until_ms;          /* Unix time, 0: none */
 };
 
-struct request_ended {             /* then holders, and the reason */
+struct request_ended {             /* followed by holders and the reason */
     uint32_t state;             /* enum pmi_adapt_request_state */
     uint32_t size;              /* of the world */
     uint32_t holders;

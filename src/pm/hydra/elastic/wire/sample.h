@@ -1,5 +1,5 @@
 /*
- * The payload of REPORT_PERFORMANCE: this head, as many rows, and the loops of these processes
+ * The payload of REPORT_PERFORMANCE: this head, its rows, and the loops of these processes
  * (loop_set.h).
  */
 
@@ -11,21 +11,21 @@
 #include <string.h>
 
 struct HYD_sample_head {
-    uint32_t rows;              /* as many as processes */
-    /* processes whose graph cannot be read, or makes no sense, or is of another epoch */
+    uint32_t rows;              /* one for each process */
+    /* number of processes whose graph is unreadable, invalid or of another epoch */
     uint32_t stale;
 };
 
 struct HYD_sample_row {         /* of the loop that probes, as in struct pmi_adapt_slot */
     uint32_t rank, every;
     uint64_t count, iterations, loop_ns, mpi_ns;
-    /* where it is, as in struct pmi_adapt_position; phase 0: not known */
+    /* position, as in struct pmi_adapt_position; phase 0: not known */
     uint64_t phase, iteration;
     int64_t total;
     uint64_t element;
 };
 
-/* Where the loops begin; 0: such a payload it cannot be. */
+/* Offset of the loops; 0: the payload is invalid. */
 static inline size_t HYD_sample_loops_at(const void *payload, size_t bytes)
 {
     struct HYD_sample_head head;

@@ -1,7 +1,6 @@
 /*
- * Bytes that wait until a descriptor accepts them.  A block may wait in several queues; a queue
- * knows of descriptors only how to write to one without blocking.  The caller bounds a queue
- * (HYD_queue.bytes).
+ * Bytes that wait until a descriptor accepts them.  A block may wait in several queues.  A queue
+ * only writes to descriptors, and never blocks.  The caller bounds a queue (HYD_queue.bytes).
  */
 
 #ifndef SEND_QUEUE_H_INCLUDED
@@ -22,24 +21,24 @@ struct HYD_queue {
     size_t bytes;
 };
 
-/* How the descriptor is written to without blocking. */
+/* The way to write to a descriptor without blocking. */
 enum HYD_queue_way {
-    HYD_QUEUE_SOCKET,           /* whatever its flags are; a closed one is no signal */
+    HYD_QUEUE_SOCKET,           /* with any flags; a closed one raises no signal */
     HYD_QUEUE_NONBLOCK,         /* it has O_NONBLOCK */
-    /* it blocks: so little at a time that it is accepted if poll reports so, once a call */
+    /* it blocks: one write in each call, short enough not to block after poll */
     HYD_QUEUE_LITTLE
 };
 
-/* With one user; NULL: no memory. */
+/* A block with one reference; NULL: no memory. */
 struct HYD_block *HYD_block_new(size_t bytes);
 void HYD_block_drop(struct HYD_block *block);
 
 void HYD_queue_init(struct HYD_queue *queue);
-/* Takes over one use of the block, which may be NULL.  0, or -1 without memory. */
+/* Takes over one reference to the block, which may be NULL. 0, or -1: no memory. */
 int HYD_queue_add(struct HYD_queue *queue, struct HYD_block *block);
-/* Copies; many small pieces become few blocks.  Likewise. */
+/* Adds a copy; joins small pieces to few blocks. 0, or -1: no memory. */
 int HYD_queue_add_bytes(struct HYD_queue *queue, const void *bytes, size_t n);
-/* Sends what the descriptor takes.  0, or -1 with errno: it takes nothing any more. */
+/* Sends as much as the descriptor accepts. 0, or -1 with errno: it accepts no more data. */
 int HYD_queue_send(struct HYD_queue *queue, int fd, enum HYD_queue_way way);
 void HYD_queue_clear(struct HYD_queue *queue);
 

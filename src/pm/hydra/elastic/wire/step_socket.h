@@ -7,12 +7,13 @@
  * The id is mpiexec's process id; if that is in use, because the directory is shared by several pid
  * namespaces (containers), it is <pid>-2, <pid>-3, ...
  *
- * The directory belongs to the user alone (mode 0700); another one (any user may make a name in
- * /tmp) is refused, never repaired.
+ * The directory belongs to the user alone (mode 0700).  Any other one is refused, never repaired,
+ * because any user may make a name in /tmp.
  *
- * A socket that refuses connections belongs to an ended mpiexec: sockets get these names only when
- * they listen. Only the holder of the directory's lock removes such a socket, so that a new one
- * with the name is never removed; without the lock it stays.  Plain C, also C++; no state.
+ * A socket that refuses connections belongs to an ended mpiexec, because sockets get these names
+ * only when they listen.  Only the holder of the directory's lock removes such a socket, so that a
+ * new socket with the same name is never removed.  Without the lock it remains.  Plain C, also C++;
+ * no state.
  */
 
 #ifndef STEP_SOCKET_H_INCLUDED
@@ -41,8 +42,7 @@
 static inline int step_socket_directory(char *path, size_t bytes, char *error, size_t error_bytes)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
-    /* Batch systems hand on the variable of the login node, where the directory may be the only
-     * one. */
+    /* Batch systems pass on the variable of the login node; its directory may exist only there. */
     if (!base || base[0] != '/' || access(base, W_OK | X_OK) != 0)
         base = "/tmp";
     int length = snprintf(path, bytes, "%s/elastic-mpich-%lu", base, (unsigned long) geteuid());
@@ -53,8 +53,8 @@ static inline int step_socket_directory(char *path, size_t bytes, char *error, s
     return -1;
 }
 
-/* 0, or -1 with a message: whether `path` is a directory of ours that nobody else may enter.
- * errno is ENOENT when there is none. */
+/* Checks that `path` is a directory of this user that no other user may enter. 0, or -1 with a
+ * message; errno is ENOENT if there is none. */
 static inline int step_socket_check_directory(const char *path, char *error, size_t error_bytes)
 {
     struct stat status;
@@ -74,7 +74,7 @@ static inline int step_socket_check_directory(const char *path, char *error, siz
     return -1;
 }
 
-/* Makes the directory where it is missing.  0, or -1 with a message. */
+/* Makes the directory if it is missing.  0, or -1 with a message. */
 static inline int step_socket_make_directory(const char *path, char *error, size_t error_bytes)
 {
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
@@ -147,7 +147,7 @@ static inline int step_socket_is_stale(const char *path)
     return stale;
 }
 
-/* Removes the socket of an ended mpiexec.  1 if there is none any more, else 0. */
+/* Removes the socket of an ended mpiexec. 1: the socket does not exist any more; else 0. */
 static inline int step_socket_remove_stale(const char *path)
 {
     char directory[STEP_SOCKET_PATH_MAX];
