@@ -1,10 +1,9 @@
 /*
- * The extended PMI: what a proxy (hydra_pmi_proxy), the step manager (mpiexec) and an MPI
- * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/developer/pmi.md.
+ * The extended PMI: the interface between a proxy (hydra_pmi_proxy), the step manager (mpiexec) and
+ * an MPI process.  SPEC P1-P8, I1-I3; the wire commands are described in doc/developer/pmi.md.
  *
  * Three things are defined here, each once:
- *   - the environment variable PMI_ADAPT, by which a proxy notifies a process that it has the
- *     extension;
+ *   - the environment variable PMI_ADAPT, which shows a process that its proxy has the extension;
  *   - the adapt board, memory that one proxy shares with the processes it started (control words
  *     are written by the proxy only, each slot by one process only);
  *   - the plan, a table of everything that begin needs, built by the step manager and written to
@@ -35,14 +34,14 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-/* "0": mpiexec ends no process for the end of another one */
+/* "0": mpiexec ends no process because another one has ended */
 #define PMI_CLEANUP_ENV "PMI_AUTO_CLEANUP"
-/* the proxy's: inode of /proc/self/ns/pid; 0: not known */
+/* inode of /proc/self/ns/pid of the proxy; 0: not known */
 #define PMI_PID_NAMESPACE_ENV "PMI_PID_NAMESPACE"
 #define PMI_ADAPT_VERSION 14
 
 /* ---- wire commands, process to proxy (PMI-1 lines) ------------------------------------------ */
-/* None of them is answered: the answer, where there is one, appears on the board.
+/* None of them gets a reply on the connection; a result, if there is one, appears on the board.
  *   cmd=adapt_init mode=rigid
  *   cmd=adapt_init mode=adaptive pidns=<inode> card=<hex>
  *                                      pid namespace and network addresses of this process
@@ -52,18 +51,18 @@
  *   cmd=adapt_ready epoch=E [segment=<pid>:<fd>:<bytes>:<device>:<inode>:<nonce>]
  *                                      a joining process waits in begin; the lowest joining rank of
  *                                      each host names the shared segment that it made for the
- *                                      host's future membership (open /proc/<pid>/fd/<fd>, if it is
- *                                      that file)
+ *                                      processes on the host after the commit (others open
+ *                                      /proc/<pid>/fd/<fd> and check that it is that file)
  *   cmd=adapt_unable epoch=E why=<hex> this process cannot prepare for the plan, for this reason
- *   cmd=adapt_prepared epoch=E         sent by the process that was the last of its board to
- *                                      prepare for the plan: a joining one must (others may talk to
- *                                      it then), one that was there before does if it probes early
+ *   cmd=adapt_prepared epoch=E         sent by the last process of its board that prepares for the
+ *                                      plan.  A joining process must prepare, so that others may
+ *                                      send to it; a pre-existing one prepares if it probes early
  *                                      enough
- *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been
- *                                      greeted by all that do so from other hosts
- *   cmd=adapt_committed epoch=E        to be counted as committed by the proxy: of a process that
- *                                      has sent something that must be delivered before the commit;
- *                                      the others count themselves on the board
+ *   cmd=adapt_greeted epoch=E          the same, when all joining processes of a board have been
+ *                                      greeted by all processes of other hosts that greet them
+ *   cmd=adapt_committed epoch=E        the proxy shall count this process as committed: it has sent
+ *                                      something that must arrive before the commit.  The others
+ *                                      count themselves on the board
  *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_request.h
  *   cmd=adapt_set_call ..., cmd=adapt_set_fetch ...                    pmi_adapt_set.h
  */
@@ -100,31 +99,34 @@
  * The proxy stores with release order.
  * While the gate is shut a process that gets FALSE may read the plan and prepare for it.
  *
- * The plan is read in the board.  Its memory is not written to any more as long as a slot has its
- * serial number, be it withdrawn or over meanwhile.  So a process loads plan_serial, plan_epoch,
- * plan_offset and plan_bytes (acquire), stores the serial number in its slot; full fence; if serial
- * number and epoch are still the same it maps the plan for reading, else it sets its slot's number
- * to 0.  It does that, too, when it has unmapped the plan.  The file is sealed against shrinking.
+ * Processes read the plan in the board.  The proxy does not write to its memory as long as a slot
+ * has its serial number, even if the plan is withdrawn or over meanwhile.  So a process loads
+ * plan_serial, plan_epoch, plan_offset and plan_bytes (acquire), and stores the serial number in its
+ * slot; full fence.  If serial number and epoch are still the same, it maps the plan for reading;
+ * else, and when it has unmapped the plan, it sets its slot's number to 0.  The file is sealed
+ * against shrinking.
  * `wake` is a futex word, incremented after every change. */
 struct pmi_adapt_control {
     /* read by each probe; changes only in an adaptation */
     uint64_t gate;              /* OPEN or SHUT */
     uint64_t limit;             /* OPEN, SHUT, ceiling or target */
-    uint32_t agreed;            /* epoch whose target `limit` is, or of the last one */
+    /* epoch to which the target in `limit` belongs; else the last such epoch */
+    uint32_t agreed;
     uint32_t wake;
     uint32_t epoch;             /* last epoch that is committed everywhere */
     uint32_t plan_epoch;        /* epoch of the plan on the board, 0: none */
     /* from the start of the board, page aligned; within the file */
     uint64_t plan_bytes, plan_offset;
-    uint32_t released;          /* leaving processes of this epoch may go (C7) */
+    uint32_t released;          /* leaving processes of this epoch may end (C7) */
     uint32_t participants;      /* processes of this board that take part in plan_epoch */
-    uint32_t plan_serial;       /* of the plan on the board: changes before its bytes do */
+    uint32_t plan_serial;       /* of the plan on the board; changes before its bytes */
     char pad0[PMI_ADAPT_LINE - 60];
 
     /* written by processes */
     uint32_t committed;         /* processes of this board that have committed plan_epoch; nobody is
                                  * woken up for it */
-    uint32_t prepared;          /* those that have prepared for the plan; 65536 * those greeted */
+    /* number that have prepared for the plan, plus 65536 * number that are greeted */
+    uint32_t prepared;
     char pad1[PMI_ADAPT_LINE - 8];
 
     /* constant after creation */
@@ -133,8 +135,9 @@ struct pmi_adapt_control {
     uint32_t slots;             /* number of slots */
     uint64_t slots_offset;      /* bytes from the start of the board */
     char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
-    uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
-    /* of the ends of slot 0's size requests; the other slots' follow (pmi_adapt_request.h) */
+    uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h); page aligned */
+    /* of the ends of slot 0's size requests; those of the other slots follow
+     * (pmi_adapt_request.h) */
     uint64_t requests_offset;
     /* of the entries of slot 0 for texts of process sets (pmi_adapt_set.h) */
     uint64_t bcasts_offset;
@@ -142,13 +145,14 @@ struct pmi_adapt_control {
     uint64_t answers_offset;
     /* of the numbers of communicators that slot 0 makes (u64, PMI_SET_CREATIONS_MAX) */
     uint64_t creations_offset;
-    uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are none */
+    uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are no graphs */
 
     /* written by the proxy */
-    uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */
-    /* tag of a change through process sets that some process can be notified of; 0: none */
+    /* interval at which a process writes its graph; 0: nothing is measured */
+    uint32_t perf_interval_ms;
+    /* tag of a change through process sets that waits for a query of a process; 0: none */
     uint32_t offer;
-    /* data of sets that a process got under another number has to be queried again
+    /* data of sets that a process received while this number was different is invalid
      * (pmi_adapt_set.h) */
     uint32_t invalidations;
 };
@@ -170,12 +174,12 @@ struct pmi_adapt_slot {
     uint64_t count;             /* probes since start or last commit */
     uint32_t phase;             /* enum pmi_adapt_phase */
     uint32_t pid;
-    /* when the phase began, if it is TOLD or a later one: CLOCK_MONOTONIC */
+    /* begin of the phase, if it is TOLD or later: CLOCK_MONOTONIC */
     uint64_t since_ms;
     uint64_t perf_iterations, perf_loop_ns, perf_mpi_ns;        /* pmi_adapt_measured.h */
     uint32_t perf_seq, perf_every;
     uint32_t plan_serial;       /* of the plan that the process reads; 0: none */
-    /* by the proxy: answers so far to its calls (pmi_adapt_set.h); a futex word */
+    /* by the proxy: number of replies to its calls (pmi_adapt_set.h); a futex word */
     uint32_t answered;
 };
 
@@ -186,7 +190,7 @@ struct pmi_adapt_slot {
 
 /* Layout: header, members[pre + joining] (old world order, then joining in their own order),
  * hosts[n_hosts], then business cards.  Offsets are bytes from the start of the header.  Each
- * reader checks a plan first: pmi_adapt_plan.h. */
+ * reader first checks the plan (pmi_adapt_plan.h). */
 struct pmi_adapt_plan {
     uint64_t magic;             /* PMI_ADAPT_MAGIC */
     uint64_t bytes;             /* of the whole plan */
@@ -196,7 +200,7 @@ struct pmi_adapt_plan {
     uint32_t universe_size;     /* of the new world; 0: not set */
     uint32_t modify;            /* 1: all processes wait for it in MPIX_Comm_modify */
     uint32_t pad;
-    uint64_t deadline_ms;       /* Unix time by which the resource manager wants it done; 0: none */
+    uint64_t deadline_ms;       /* Unix time: deadline of the resource manager; 0: none */
     char reason[PMI_ADAPT_REASON_MAX];
     uint64_t members_offset, hosts_offset;
 };
@@ -206,14 +210,14 @@ struct pmi_adapt_member {
     uint32_t host;              /* index in hosts */
     uint32_t flags;             /* PMI_ADAPT_MEMBER_* */
     uint32_t bc_bytes;
-    uint64_t bc_offset;       /* raw bytes, as given (in hex) by adapt_init */
+    uint64_t bc_offset;       /* raw bytes of adapt_init, which has them in hex */
 };
 
 struct pmi_adapt_host {
-    uint32_t segment_pid, segment_fd;   /* pid 0: nobody joins on this host, no new segment */
+    uint32_t segment_pid, segment_fd;   /* pid 0: no process joins on this host, no new segment */
     uint64_t segment_bytes;
-    /* which file that descriptor must be, and the number written in it: a process that opens it
-     * checks first */
+    /* the file of that descriptor, and the number in it: a process that opens it checks both
+     * first */
     uint64_t segment_device, segment_inode, segment_nonce;
 };
 

@@ -19,23 +19,24 @@ bool PMIU_Adapt_has_manager(void);
 int PMIU_Adapt_keep(void);
 int PMIU_Adapt_publish(const char *name, const char *value);
 int PMIU_Adapt_lookup(const char *name, char *value);
-/* Of MPI_Publish_name and its siblings, see simple_pmi_names.h.  `port` has MPI_MAX_PORT_NAME
- * bytes.  progresses: the process makes progress meanwhile; not in a hook of progress. */
+/* For MPI_Publish_name, MPI_Unpublish_name and MPI_Lookup_name, see simple_pmi_names.h.  `port` has
+ * MPI_MAX_PORT_NAME bytes. progresses: the process makes progress meanwhile; not in a hook of
+ * progress. */
 int PMIU_Adapt_publish_name(const char *name, const char *port, bool progresses);
 int PMIU_Adapt_unpublish_name(const char *name, bool progresses);
 int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses);
-/* Hands a name of this job over to be withdrawn, if `port` is its value (NULL: any), and waits for
- * nothing. */
+/* Requests to withdraw a name of this job if `port` is its value (NULL: any).  Does not wait. */
 int PMIU_Adapt_withdraw_name(const char *name, const char *port);
-/* A lookup in steps of which none waits, for hooks of progress: 1: call it again with the same
- * owner; 0: `port` is written; -1.  An owner who does not call it again has it forgotten. */
+/* A lookup in steps that do not wait, for hooks of progress. 1: call it again with the same owner;
+ * 0: `port` is written; -1: error.  An owner that does not call it again must call
+ * PMIU_Adapt_forget_lookup. */
 int PMIU_Adapt_step_lookup(const void *owner, const char *name, char *port);
 void PMIU_Adapt_forget_lookup(const void *owner);
-/* A process calls this again and again while it waits for the reply to a spawn or about a name; the
- * PMI lock is held.  It lets other threads go on, for at most `wait_ms` or until there is something
- * to read from `fd`. */
+/* Sets the function that a process calls repeatedly while it waits for the reply to a spawn or
+ * about a name.  The PMI lock is held.  The function lets other threads run, for at most `wait_ms`
+ * or until `fd` is readable. */
 void PMIU_Adapt_set_progress(void (*progress)(int fd, int wait_ms));
-/* Before a spawn: until no other thread awaits the reply to one. */
+/* Called before a spawn: waits until no other thread awaits the reply to a spawn. */
 int PMIU_Adapt_await_spawn_turn(void);
 
 #endif /* PMI_ADAPT_CALLS_H_INCLUDED */

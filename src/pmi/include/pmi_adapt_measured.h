@@ -1,10 +1,10 @@
 /*
- * Measurements of a process, on the board (pmi_adapt.h): of the loop that probes, in its slot, at
- * each measured probe; and all loops that it has found, with the call sites in them, in a graph of
- * its own, at most once in an interval.  A program of phases (SPEC-epop M) also reports its
- * position, in each iteration.  How the process writes both and the proxy reads them, without
- * ever waiting for each other: seq is odd while the process writes; what was read between two equal
- * even values of it is whole.  SPEC-performance B.
+ * Measurements of a process on the board (pmi_adapt.h).  The process writes those of the loop that
+ * probes to its slot, at each measured probe.  It writes all loops that it has found, with their
+ * call sites, to its graph, at most once in an interval.  A program of phases (SPEC-epop M) also
+ * reports its position in each iteration.  Process and proxy never wait for each other: seq is odd
+ * while the process writes, and data that was read between two equal even values of seq is
+ * consistent.  SPEC-performance B.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -22,11 +22,11 @@
 
 struct pmi_adapt_measured {
     uint64_t iterations, loop_ns, mpi_ns;       /* since the last commit; of these iterations */
-    /* one iteration is measured in so many; 0: none is, nothing is known */
+    /* one in `every` iterations is measured; 0: none, nothing is known */
     uint32_t every;
 };
 
-/* By the process of the slot alone. */
+/* Called only by the process of the slot. */
 static inline void pmi_adapt_write_measured(struct pmi_adapt_slot *slot,
                                             const struct pmi_adapt_measured *measured)
 {
@@ -41,7 +41,7 @@ static inline void pmi_adapt_write_measured(struct pmi_adapt_slot *slot,
     __atomic_store_n(&slot->perf_seq, seq + 2, __ATOMIC_RELEASE);
 }
 
-/* 0 if the process was writing each time; then nothing is known. */
+/* 0: the process was writing at each attempt; then nothing is known. */
 static inline int pmi_adapt_read_measured(const struct pmi_adapt_slot *slot,
                                           struct pmi_adapt_measured *measured)
 {
@@ -63,7 +63,7 @@ static inline int pmi_adapt_read_measured(const struct pmi_adapt_slot *slot,
 #define PMI_ADAPT_GRAPH_NODES 1024
 #define PMI_ADAPT_GRAPH_LOOPS 64
 #define PMI_ADAPT_GRAPH_NONE UINT32_MAX /* no node */
-#define PMI_ADAPT_GRAPH_FULL 1u /* flag: the program has more call sites or loops than these */
+#define PMI_ADAPT_GRAPH_FULL 1u /* flag: the program has more call sites or loops than the graph */
 #define PMI_ADAPT_INTERVAL_MS 1000      /* unless the step manager sets another one */
 #define PMI_ADAPT_LOOP_NAME_MAX 40
 
@@ -71,7 +71,7 @@ static inline int pmi_adapt_read_measured(const struct pmi_adapt_slot *slot,
 struct pmi_adapt_graph_node {
     uint64_t id;                /* the same in all processes of a job (adapt_site.h) */
     uint32_t kind;              /* enum perf_kind */
-    uint32_t head;              /* of the innermost loop that it is in the body of */
+    uint32_t head;              /* head of the innermost loop that contains it */
     uint32_t tail, outer;
 };
 
@@ -79,40 +79,40 @@ struct pmi_adapt_graph_loop {
     uint32_t head, pad;
     /* since the last commit, of measured iterations, with inner loops */
     uint64_t iterations, loop_ns, mpi_ns;
-    char name[PMI_ADAPT_LOOP_NAME_MAX]; /* of its head: "MODULE+0xOFFSET", ended by 0 */
+    char name[PMI_ADAPT_LOOP_NAME_MAX]; /* name of its head: "MODULE+0xOFFSET", ended by 0 */
 };
 
 struct pmi_adapt_graph_summary {
     uint64_t structure;         /* number of changes of the graph */
-    uint64_t hash;              /* of what the graph is but for its numbers */
+    uint64_t hash;              /* of the graph without its numbers */
     uint32_t epoch, nodes, loops, flags;
-    uint32_t every;             /* one iteration of the loop that probes is measured in so many */
+    uint32_t every;             /* one in `every` iterations of the loop that probes is measured */
     uint32_t pad;
     uint64_t steps;             /* number of the last step */
 };
 
-/* Where a program of phases is: a line of the cache of its own. */
+/* The position of a program of phases.  It has its own cache line. */
 struct pmi_adapt_position {
-    uint64_t phase;             /* id of the node of its loop; 0: in none */
-    uint64_t iteration;         /* that is under way, from 0 each time that the phase is entered */
-    int64_t total;              /* iterations in all; -1: not known */
+    uint64_t phase;             /* id of the node of its loop; 0: in no phase */
+    uint64_t iteration;         /* present iteration, from 0 at each entry of the phase */
+    int64_t total;              /* total number of iterations; -1: not known */
     uint64_t element;           /* number of the phase in the program */
     char pad[PMI_ADAPT_LINE - 32];
 };
 
-/* The nodes, which the processes of one program have in common, lie apart from their own
- * numbers. */
+/* The nodes are equal in all processes of a program, and are therefore apart from the numbers of
+ * each process. */
 struct pmi_adapt_graph {
     uint64_t seq;
     struct pmi_adapt_graph_summary summary;
     struct pmi_adapt_graph_node node[PMI_ADAPT_GRAPH_NODES];
-    uint32_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of each node, as far as they fit */
+    uint32_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of each node; saturates */
     struct pmi_adapt_graph_loop loop[PMI_ADAPT_GRAPH_LOOPS];
     char pad[8];
-    struct pmi_adapt_position position; /* not a part of the graph: written alone */
+    struct pmi_adapt_position position; /* not a part of the graph: written separately */
 };
 
-/* By the process of the graph alone.  In the same phase as before it is one store. */
+/* By the process of the graph alone.  In the same phase as before it needs one store. */
 static inline void pmi_adapt_write_position(struct pmi_adapt_position *position, uint64_t phase,
                                             uint64_t iteration, int64_t total, uint32_t element)
 {
@@ -128,7 +128,7 @@ static inline void pmi_adapt_write_position(struct pmi_adapt_position *position,
     __atomic_store_n(&position->phase, phase, __ATOMIC_RELEASE);
 }
 
-/* 0: it is in no phase, or just entering one. */
+/* 0: the process is in no phase, or is entering one. */
 static inline int pmi_adapt_read_position(const struct pmi_adapt_position *shared,
                                           struct pmi_adapt_position *position)
 {
@@ -141,7 +141,7 @@ static inline int pmi_adapt_read_position(const struct pmi_adapt_position *share
         __atomic_load_n(&shared->phase, __ATOMIC_RELAXED) == position->phase;
 }
 
-/* Memory of two processes is copied by words that are read and written whole. */
+/* Copies memory that two processes share, word by word with atomic accesses. */
 static inline void pmi_adapt_copy_words(void *to, const void *from, size_t bytes)
 {
     for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
@@ -150,7 +150,7 @@ static inline void pmi_adapt_copy_words(void *to, const void *from, size_t bytes
                          __ATOMIC_RELAXED);
 }
 
-/* Bytes of so many, in whole words: there is an even number of nodes. */
+/* Bytes of the reentries of `nodes` nodes, rounded up to whole words. */
 static inline size_t pmi_adapt_reentries_bytes(uint32_t nodes)
 {
     return (nodes + 1) / 2 * sizeof(uint64_t);
@@ -172,7 +172,7 @@ static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared,
     __atomic_store_n(&shared->seq, seq + 2, __ATOMIC_RELEASE);
 }
 
-/* Whether the nodes are reported to be the same. */
+/* Whether the summaries state that the nodes are equal. */
 static inline int pmi_adapt_has_nodes_of(const struct pmi_adapt_graph_summary *graph,
                                          const struct pmi_adapt_graph_summary *other)
 {
@@ -180,8 +180,8 @@ static inline int pmi_adapt_has_nodes_of(const struct pmi_adapt_graph_summary *g
         graph->loops == other->loops;
 }
 
-/* One try: 0 if the process was writing, or what it wrote does not fit.  Nodes that `graph` has
- * already are not read.  After 0 it has none. */
+/* One attempt. 0: the process was writing, or its graph does not fit; then `graph` has no nodes.
+ * Nodes that `graph` already has are not read again. */
 static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared,
                                            struct pmi_adapt_graph *graph)
 {
@@ -207,10 +207,9 @@ static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared,
     return 1;
 }
 
-/* After one of another process in `graph`, whose nodes are retained if this one reports the same: a
- * proxy reads many that are equal.  0 if the process was writing each time, or what it wrote does
- * not fit: then nothing is known.  The contents of nodes and loops are not checked here:
- * loop_graph_is_sound. */
+/* Reads a graph after one of another process in `graph`. Keeps its nodes if they are equal, because
+ * a proxy reads many equal graphs. 0: the process was writing at each attempt, or its graph does
+ * not fit; then nothing is known. loop_graph_is_sound checks the contents of nodes and loops. */
 static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared,
                                             struct pmi_adapt_graph *graph)
 {
@@ -221,7 +220,7 @@ static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared
     return 0;
 }
 
-/* The same of the first one. */
+/* The same for the first graph. */
 static inline int pmi_adapt_read_graph(const struct pmi_adapt_graph *shared,
                                        struct pmi_adapt_graph *graph)
 {

@@ -1,7 +1,7 @@
 /*
- * Whether bytes are a plan (struct pmi_adapt_plan): checked once by each reader, the proxy from
- * mpiexec and a process from its board.  A reader that follows offsets and counts of a valid plan
- * stays within its bytes.  The contents of business cards, and the hosts' segments, are not checked
+ * Checks whether bytes are a valid plan (struct pmi_adapt_plan).  Each reader checks once: the
+ * proxy a plan from mpiexec, a process a plan on its board.  All offsets and counts of a valid plan
+ * stay within its bytes.  The contents of business cards, and the hosts' segments, are not checked
  * here.
  */
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include "pmi_adapt.h"
 
-/* Whether `count` items of so many bytes lie at `offset`, aligned, within `bytes`. */
+/* Whether `count` items of size `item` at `offset` are aligned and within `bytes`. */
 static inline int pmi_adapt_table_holds(uint64_t offset, uint64_t count, size_t item,
                                         uint64_t bytes)
 {
@@ -45,7 +45,7 @@ static inline int pmi_adapt_member_holds(const struct pmi_adapt_plan *plan, uint
         pmi_adapt_table_holds(member->bc_offset, member->bc_bytes, 1, plan->bytes);
 }
 
-/* `bytes` are aligned as the struct is. */
+/* `plan` must be aligned as the struct. */
 static inline int pmi_adapt_plan_holds(const struct pmi_adapt_plan *plan, size_t bytes)
 {
     uint32_t leaving = 0;

@@ -1,7 +1,7 @@
 /*
- * Size requests (MPIX_Adapt_request): the size that a process requests for the world, on its way to
- * the step manager as a line of the PMI connection, and its end, on the board (pmi_adapt.h).  Each
- * size request has exactly one end.
+ * Size requests (MPIX_Adapt_request): a request of a process for a size of the world, sent to the
+ * step manager as a line of the PMI connection, and its end on the board (pmi_adapt.h).  Each size
+ * request has exactly one end.
  *
  *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>
  *                                      a size request of this process: its number, 1, 2, ..., the
@@ -9,9 +9,9 @@
  *                                      which it is void (0: none), a text for people
  *   cmd=adapt_wish_withdraw id=N       it is withdrawn
  *
- * The proxy writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's
- * entries, `number` last; so a process can request the ends of its last PMI_ADAPT_REQUESTS size
- * requests, and a process that finds its number there may read the rest.
+ * The proxy writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's entries,
+ * `number` last.  So a process can read the ends of its last PMI_ADAPT_REQUESTS size requests; the
+ * other fields are valid once it finds the number.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -28,14 +28,15 @@
 
 enum pmi_adapt_request_kind {
     PMI_ADAPT_REQUEST_PROCESSES = 1,       /* another size of the world */
-    /* the same at once (MPIX_Comm_modify): all processes wait for it */
+    /* the same, by MPIX_Comm_modify: all processes wait for it */
     PMI_ADAPT_REQUEST_MODIFY = 2
 };
 
-/* Why one of MPIX_Comm_modify is refused, where that is another error for the program. */
+/* The reason why a request of MPIX_Comm_modify is refused, if it has an error code of its own. */
 enum pmi_adapt_request_cause {
     PMI_ADAPT_REQUEST_NO_CAUSE = 0,
-    PMI_ADAPT_REQUEST_AGAIN = 1,   /* another adaptation is agreed on: when that is committed */
+    /* another adaptation is agreed on: retry when that is committed */
+    PMI_ADAPT_REQUEST_AGAIN = 1,
     PMI_ADAPT_REQUEST_SETS = 2     /* the job changes through process sets */
 };
 
@@ -47,19 +48,19 @@ enum pmi_adapt_request_state {     /* as MPIX_ADAPT_REQUEST_*: values never chan
 };
 
 struct pmi_adapt_request_end {
-    uint32_t number;            /* of the size request; 0: nothing here */
+    uint32_t number;            /* of the size request; 0: the entry is empty */
     uint32_t state;             /* enum pmi_adapt_request_state, not OPEN */
-    uint32_t size;              /* of the world then */
+    uint32_t size;              /* of the world at that time */
     uint32_t cause;             /* enum pmi_adapt_request_cause */
     char reason[PMI_ADAPT_REQUEST_REASON_MAX + 1]; /* ended by 0; empty if it is granted */
 };
 
-/* Of one slot, in the board's pages. */
+/* The entries of one slot, in the board's pages. */
 struct pmi_adapt_request_ends {
     struct pmi_adapt_request_end ends[PMI_ADAPT_REQUESTS];
 };
 
-/* By the proxy alone. */
+/* Called only by the proxy. */
 static inline void pmi_adapt_write_request_end(struct pmi_adapt_request_ends *ends,
                                                const struct pmi_adapt_request_end *end)
 {
@@ -74,7 +75,7 @@ static inline void pmi_adapt_write_request_end(struct pmi_adapt_request_ends *en
     __atomic_store_n(&entry->number, end->number, __ATOMIC_RELEASE);
 }
 
-/* By the process of the slot.  0: the size request is still open. */
+/* Called by the process of the slot. 0: the size request is still open. */
 static inline int pmi_adapt_read_request_end(const struct pmi_adapt_request_ends *ends,
                                              uint32_t number, struct pmi_adapt_request_end *end)
 {
@@ -87,7 +88,7 @@ static inline int pmi_adapt_read_request_end(const struct pmi_adapt_request_ends
     return end->state != PMI_ADAPT_REQUEST_OPEN;
 }
 
-/* A text for people: no control characters (UTF-8 is its maker's business). */
+/* Whether a text for people has no control characters; UTF-8 is not checked. */
 static inline int pmi_adapt_request_reason_holds(const char *text, size_t bytes)
 {
     if (bytes > PMI_ADAPT_REQUEST_REASON_MAX)

@@ -1,6 +1,6 @@
 /*
- * Names of signals, by which they are sent to other hosts, where numbers may differ (SPEC DA11):
- * those of POSIX.  As pmi_adapt.h: plain C11/C++20, compiled into libmpi and Hydra.  No state.
+ * POSIX names of signals, for messages to other hosts, where numbers may differ (SPEC DA11).  As
+ * pmi_adapt.h: plain C11/C++20, compiled into libmpi and Hydra.  No state.
  */
 
 #ifndef PMI_ADAPT_SIGNAL_H_INCLUDED

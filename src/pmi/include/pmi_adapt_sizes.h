@@ -42,7 +42,7 @@ struct pmi_adapt_sizes {
     struct pmi_adapt_sizes_factor factors[PMI_ADAPT_SIZES_MAX / 2 + 1];
 };
 
-/* Takes a number from the front; 0, and nothing taken, where there is none in the bounds. */
+/* Takes a number from the front. 0: there is no number in the bounds, and nothing was taken. */
 static inline int pmi_adapt_sizes_number(const char **text)
 {
     const char *p = *text;
@@ -79,7 +79,7 @@ static inline int pmi_adapt_sizes_range(const char **text, struct pmi_adapt_size
     return factor->a && factor->a <= factor->b;
 }
 
-/* Takes a factor from the front; 0 where there is none. */
+/* Takes a factor from the front; 0: there is none. */
 static inline int pmi_adapt_sizes_take(const char **text, struct pmi_adapt_sizes_factor *factor)
 {
     factor->a = 1;
@@ -157,7 +157,7 @@ static inline int pmi_adapt_sizes_hold(const struct pmi_adapt_sizes *rule, int s
     return 0;
 }
 
-/* 0, or -1 and what is wrong with the text, at which byte. */
+/* 0, or -1 with the error in the text and its position in bytes. */
 static inline int pmi_adapt_sizes_read(struct pmi_adapt_sizes *rule, const char *from,
                                        const char **wrong, size_t *at)
 {

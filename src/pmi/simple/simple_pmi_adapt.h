@@ -30,15 +30,16 @@ int PMIU_Adapt_send(const char *line, int length)
     return 0;
 }
 
-/* A barrier that this process is in: it has begun, and its end has come. */
+/* Whether this process is in a barrier, and whether the end of that barrier has arrived. */
 static bool in_barrier, barrier_is_over;
 static const char barrier_end[] = "cmd=barrier_out";
 
-/* A reply that a thread awaits while its process makes progress: another thread's query may read
- * it. */
+/* A reply that a thread awaits while its process makes progress.  A query of another thread may
+ * read it. */
 struct awaited_reply {
-    const char *result;         /* with which its line begins */
-    bool is_name;               /* of a query about a name, of which a process has one at a time */
+    const char *result;         /* begin of its line */
+    /* reply to a query about a name; a process has one such query at a time */
+    bool is_name;
     bool has_come;
     char *line;                 /* PMIU_MAXLINE bytes */
     struct awaited_reply *next;
@@ -50,7 +51,7 @@ static bool begins(const char *line, const char *with)
     return !strncmp(line, with, strlen(with));
 }
 
-/* Of simple_pmiutil.c: whether PMIU_readline has read more than the lines that it returned. */
+/* In simple_pmiutil.c: whether PMIU_readline has read more than the lines that it returned. */
 int PMIU_has_unread(void);
 
 static bool line_has_come(int wait_ms)
@@ -60,7 +61,8 @@ static bool line_has_come(int wait_ms)
     return PMIU_has_unread() || poll(&line, 1, wait_ms) > 0;
 }
 
-/* Whether the line is that end, or a reply that is awaited: it is noted. */
+/* Records the line if it is the end of the barrier or an awaited reply, and returns whether it
+ * is. */
 static bool note_line(const char *line)
 {
     struct awaited_reply *each = awaited_replies;
@@ -78,7 +80,7 @@ static bool note_line(const char *line)
     return true;
 }
 
-/* The next line that is neither.  0, or -1. */
+/* Reads the next line that is neither. 0, or -1. */
 static int read_answer(char answer[PMIU_MAXLINE])
 {
     do {
@@ -95,13 +97,13 @@ void PMIU_Adapt_set_progress(void (*progress)(int fd, int wait_ms))
     make_progress = progress;
 }
 
-/* Progress is polled often at first, as most messages come soon, and then at intervals that load no
+/* Polls often at first, because most messages arrive soon, and then at intervals that load no
  * core. */
 #define REPLY_POLLS 1000
 #define REPLY_POLL_MS 1
 
-/* Notes a line, if one comes while this process makes progress; without progress waits for one.  0,
- * or -1. */
+/* Records a line if one arrives while this process makes progress; without progress waits for one.
+ * 0, or -1. */
 static int poll_line(int polls, bool progresses)
 {
     char line[PMIU_MAXLINE];
@@ -113,7 +115,7 @@ static int poll_line(int polls, bool progresses)
         return 0;
     if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0)
         return -1;
-    (void) note_line(line);     /* there is no other that anybody waits for */
+    (void) note_line(line);     /* no thread waits for any other line */
     return 0;
 }
 
@@ -126,8 +128,8 @@ static bool is_awaited(const struct awaited_reply *other)
     return each != NULL;
 }
 
-/* Until no other thread awaits a reply of this kind: the process manager answers one query at a
- * time.  0, or -1. */
+/* Waits until no other thread awaits a reply of this kind, because the process manager handles one
+ * query at a time. 0, or -1. */
 static int await_turn(const struct awaited_reply *mine, bool progresses)
 {
     int failed = 0;
@@ -179,16 +181,16 @@ static int await_spawn(char reply[PMIU_MAXLINE])
     return await_reply(&mine, true);
 }
 
-/* As PMIU_Adapt_send, and then the line that is the answer, ended by 0.  0, or -1. */
+/* As PMIU_Adapt_send, then reads the line with the reply, ended by 0. 0, or -1. */
 int PMIU_Adapt_query(const char *line, int length, char answer[PMIU_MAXLINE])
 {
     return PMIU_Adapt_send(line, length) ? -1 : read_answer(answer);
 }
 
-/* PMI_Barrier in two parts, between which the caller may send queries (PMIU_Adapt_query), resolve
- * names and export them: enter reports that this process has come, unless it has done so and not
- * seen the end since; test polls, without waiting, whether all have.  Both return 0; -1 if the
- * connection is broken. */
+/* PMI_Barrier in two parts.  Between them the caller may send queries (PMIU_Adapt_query), and look
+ * up and export names. enter: enters the barrier, unless the process is still in it. test: polls
+ * without waiting whether all processes have entered.  Both return 0; -1: the connection is
+ * broken. */
 int PMIU_Adapt_barrier_enter(void)
 {
     static const char command[] = "cmd=barrier_in\n";
@@ -221,8 +223,8 @@ bool PMIU_Adapt_has_manager(void)
     return PMI_initialized > SINGLETON_INIT_BUT_NO_PM;
 }
 
-/* Instead of PMI_Finalize: the process may end now, or begin again with PMI_Init.  Programs that it
- * starts do not inherit the connection.  Returns 0, or -1 as PMIU_Adapt_send. */
+/* Replaces PMI_Finalize: the process may end now, or call PMI_Init again.  Programs that it starts
+ * do not inherit the connection.  Returns 0, or -1 as PMIU_Adapt_send. */
 int PMIU_Adapt_keep(void)
 {
     static const char command[] = "cmd=adapt_parked\n";

@@ -2,20 +2,20 @@
  * Names and their values at the process manager, as PMI_Publish_name and its siblings.  Included by
  * simple_pmi_adapt.h.
  *
- * Differences: they work while this process is in a barrier, and with process managers that answer
- * info=ok instead of rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  A text that
- * does not fit into a line is refused: the process manager would wait for its end.
+ * Differences from these: they work while this process is in a barrier, and with process managers
+ * that reply info=ok instead of rc=0, as PMI's first implementations (Slurm's plugin pmi2).  A text
+ * that does not fit into a line is refused, because the process manager would wait for its end.
  *
- * PMIU_Adapt_*_name are for names of the program.  Their texts have any characters: those that
- * would end a value in PMI's lines are written as %XX.  If they may, they make progress while they
+ * PMIU_Adapt_*_name are for names of the program, which may contain any characters: those that
+ * would end a value in PMI's lines are written as %XX. If permitted, they make progress while they
  * wait, which may take 30 s in a job of elasticd.
  */
 
 #ifndef SIMPLE_PMI_NAMES_H_INCLUDED
 #define SIMPLE_PMI_NAMES_H_INCLUDED
 
-/* Of a reply, in which values may be searched then.  0: success; 1: the process manager has
- * understood the query, and refuses it; -1. */
+/* The result of a reply, whose values can be read afterwards. 0: success; 1: the process manager
+ * refuses the query; -1: error. */
 static int result_of(char answer[PMIU_MAXLINE])
 {
     char text[PMIU_MAXLINE] = "";
@@ -30,7 +30,7 @@ static int result_of(char answer[PMIU_MAXLINE])
     return strcmp(text, "ok") ? -1 : has_code ? 1 : 0;
 }
 
-/* Sends the line and reads the reply: as result_of. */
+/* Sends the line and reads the reply.  Returns as result_of. */
 static int request_name(const char *line, int length, const char *expected, bool progresses)
 {
     char answer[PMIU_MAXLINE];
@@ -65,7 +65,7 @@ static int lookup_text(const char *name, char *value, int bytes, bool progresses
     return 0;
 }
 
-/* A value that is there already stays. */
+/* An existing value does not change. */
 int PMIU_Adapt_publish(const char *name, const char *value)
 {
     return publish_text(name, value, false) < 0 ? -1 : 0;
@@ -78,7 +78,8 @@ int PMIU_Adapt_lookup(const char *name, char *value)
 
 /* ---- names of the program -------------------------------------------------------------------- */
 
-/* Whether it fits.  A text without characters has one that ends it. */
+/* Writes the text with %XX. False: it does not fit.  An empty text is written as one end
+ * character. */
 static bool write_text(const char *text, char written[PMIU_MAXLINE])
 {
     int used = 0;
@@ -100,7 +101,7 @@ static int digit_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Whether it is such a text, of fewer than `bytes` characters. */
+/* Reads such a text.  False: it is malformed, or has `bytes` or more characters. */
 static bool read_text(const char *written, char *text, int bytes)
 {
     int used = 0;
@@ -165,10 +166,10 @@ int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses)
 
 /* ---- lookups in steps, of which none waits --------------------------------------------------- */
 
-/* The one that is under way. */
+/* The lookup that is under way. */
 static struct {
     bool is_asked;
-    const void *owner;          /* NULL: nobody wants the reply any more */
+    const void *owner;          /* NULL: the reply is no longer needed */
     struct awaited_reply reply;
     char answer[PMIU_MAXLINE];
 } step;

@@ -1,7 +1,7 @@
 /*
- * How a process that was started without mpiexec waits for the mpiexec that it has started itself,
- * because it needs one: that mpiexec may not exist, or may end before it has connected.  Hydra's
- * ends, because it cannot serve such a process.  DS4.  Included by simple_pmi.c.
+ * A process that was started without mpiexec, and needs one, starts mpiexec itself and waits for it
+ * here. mpiexec may not exist, or may end before it has connected.  Hydra's mpiexec ends, because
+ * it cannot serve such a process.  DS4.  Included by simple_pmi.c.
  */
 
 #ifndef SIMPLE_PMI_SINGLETON_H_INCLUDED
@@ -20,14 +20,14 @@ static void report_singleton(const char *what)
             "single process: mpiexec -n 1 PROGRAM\n", what);
 }
 
-/* Until mpiexec, the process `pid`, connects to the socket.  0, or -1. */
+/* Waits until mpiexec, the process `pid`, connects to the socket. 0, or -1. */
 static int await_singleton(pid_t pid, int listening)
 {
     struct pollfd connection = {.fd = listening,.events = POLLIN };
     int status = 0;
 
     for (;;) {
-        /* also if the program has it reaped by somebody else */
+        /* true also if another part of the program has reaped it */
         int has_ended = waitpid(pid, &status, WNOHANG) != 0;
         if (poll(&connection, 1, has_ended ? 0 : PMIU_SINGLETON_LOOK_MS) > 0)
             return 0;

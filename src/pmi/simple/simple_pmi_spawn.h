@@ -1,12 +1,12 @@
 /*
- * How a spawn goes to mpiexec, and how its process waits for the reply.  Included by simple_pmi.c.
+ * Sends a spawn to mpiexec, and waits for the reply.  Included by simple_pmi.c.
  *
- * Upstream's function wrote texts into lines of PMIU_MAXLINE bytes: a longer one failed without a
- * reason, or was cut.  Here a text has any length, and mpiexec refuses what it cannot pass on, with
- * the reason (mpiexec/spawn.c).
+ * Upstream's function writes texts into lines of PMIU_MAXLINE bytes; a longer text fails without a
+ * reason, or is truncated.  Here a text may have any length, and mpiexec refuses a text that it
+ * cannot pass on, with the reason (mpiexec/spawn.c).
  *
- * The reply comes when all new processes have called MPI_Init.  Meanwhile this process makes
- * progress: others may wait for it, new processes as well.
+ * The reply arrives when all new processes have called MPI_Init.  Meanwhile this process makes
+ * progress, because other processes, also new ones, may wait for it.
  */
 
 #ifndef SIMPLE_PMI_SPAWN_H_INCLUDED
@@ -14,13 +14,13 @@
 
 #include "pmi_adapt_calls.h"
 
-/* simple_pmi_adapt.h.  0: the reply is in `reply`. */
+/* In simple_pmi_adapt.h. 0: the reply is in `reply`. */
 static int await_spawn(char reply[PMIU_MAXLINE]);
 /* The next line that no other thread awaits. */
 static int read_answer(char answer[PMIU_MAXLINE]);
 
-/* Writes what is in `buf`, which is empty afterwards, and KEYNUMBER=VALUE, without NUMBER if it is
- * negative. */
+/* Writes the content of `buf`, which is empty afterwards, and KEYNUMBER=VALUE, without NUMBER if
+ * that is negative. */
 static int write_spawn_text(char *buf, const char *key, int number, const char *value)
 {
     char digits[16] = "";

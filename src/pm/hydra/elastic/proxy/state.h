@@ -17,7 +17,7 @@ struct HYD_proxy_process {
     /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
     int input_path;
     struct HYD_queue input;     /* not written yet */
-    /* messages of mpiexec that were written, but not reported to it yet */
+    /* messages of mpiexec that were not reported as taken yet */
     uint32_t input_messages;
     int input_ends;             /* stdin_fd is closed when all input is written */
     int adaptive;

@@ -48,7 +48,8 @@ void HYD_upward_due(void);
 
 /* ---- for relay.c ----------------------------------------------------------------------------- */
 
-/* Complete reports have arrived from below. 0: one of them is invalid, and none was taken. */
+/* Complete reports have arrived from below. 0: one of them is invalid; it and later ones were not
+ * taken. */
 int HYD_upward_take(const char *message, HYD_status * status);
 /* An accepted connection will be closed next. */
 HYD_status HYD_upward_failed(struct HYD_connection *c);

@@ -50,8 +50,7 @@ int HYD_channel_output_fd(int fd);
 /* The next channel after `fd` with waiting data, -1: none.  Begin with -1. */
 int HYD_channel_next_output(int fd);
 HYD_status HYD_channel_flush(int fd);
-/* Whether HYD_channel_input reads the input. 0 also while a message is being handled; then `busy`
- * is set. */
+/* Whether HYD_channel_input reads the input.  `busy`: a message is being handled. */
 int HYD_channel_has_frames(int fd, int *busy);
 HYD_status HYD_channel_input(int fd,
                              HYD_status(*callback) (int fd, HYD_event_t events, void *userp),

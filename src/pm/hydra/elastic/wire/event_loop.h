@@ -28,8 +28,9 @@ struct HYD_loop_hooks {
 /* Any hook may be NULL. The caller keeps ownership of `hooks`. */
 void HYD_loop_use(const struct HYD_loop_hooks *hooks);
 
-/* A paused descriptor is not read until it is resumed, or until the time is over.  It is read
- * nevertheless when the other end is closed: then only the rest in the pipe or socket is left. */
+/* pause: does not read the descriptor until it is resumed. rest: does not read it for `ms` ms.  It
+ * is read nevertheless when the other end is closed: then only the rest in the pipe or socket is
+ * left. */
 void HYD_loop_pause(int fd, int paused);
 void HYD_loop_rest(int fd, int ms);
 
