@@ -101,10 +101,10 @@
  *
  * Processes read the plan in the board.  The proxy does not write to its memory as long as a slot
  * has its serial number, even if the plan is withdrawn or over meanwhile.  So a process loads
- * plan_serial, plan_epoch, plan_offset and plan_bytes (acquire), and stores the serial number in its
- * slot; full fence.  If serial number and epoch are still the same, it maps the plan for reading;
- * else, and when it has unmapped the plan, it sets its slot's number to 0.  The file is sealed
- * against shrinking.
+ * plan_serial, plan_epoch, plan_offset and plan_bytes (acquire), and stores the serial number in
+ * its slot; full fence.  If serial number and epoch are still the same, it maps the plan for
+ * reading; else, and when it has unmapped the plan, it sets its slot's number to 0.  The file is
+ * sealed against shrinking.
  * `wake` is a futex word, incremented after every change. */
 struct pmi_adapt_control {
     /* read by each probe; changes only in an adaptation */
