@@ -26,7 +26,7 @@ enum form {
     READERS
 };
 
-/* As in Hydra's table of options; those of ours check themselves (options.c, psets.c). */
+/* As in Hydra's table of options. options.c and psets.c check our options. */
 static const struct option {
     const char *name;
     enum form form;
@@ -104,7 +104,7 @@ static int is_pattern(const char *text)
     return 1;
 }
 
-/* One of those that are separated by blanks. */
+/* Whether the value is one of `names`, which blanks separate. */
 static int is_one_of(const char *value, const char *names)
 {
     size_t length = strlen(value);
@@ -122,14 +122,14 @@ static int is_interface(const char *name)
     int found = 0;
 
     if (getifaddrs(&all) != 0)
-        return 1;               /* noticed when it is used */
+        return 1;               /* detected when it is used */
     for (const struct ifaddrs * one = all; one && !found; one = one->ifa_next)
         found = !strcmp(one->ifa_name, name);
     freeifaddrs(all);
     return found;
 }
 
-/* NULL: it is right; else what the option needs. */
+/* NULL: the value is valid; else the text of what the option needs. */
 static const char *what_is_needed(enum form form, const char *value)
 {
     switch (form) {
@@ -220,7 +220,7 @@ void HYD_arguments_check(char *const argv[])
         const struct option *option = find_option(name, length);
         int is_joined = name[length] == '=';
         if (!strcmp(name, "pmi_args"))
-            /* of a program without mpiexec: its library states that it needs one */
+            /* started by a program without mpiexec; its library prints the error */
             exit(1);
         if (ends_mpiexec(name) || (*argv && !is_joined && requests_help(*argv)))
             return;
@@ -315,7 +315,7 @@ static void take_line(char *line, int *begins, HYD_arguments_word take)
     }
 }
 
-/* Cuts off the \ that continues the line; whether there is one. */
+/* Removes the \ that continues the line.  Returns whether there was one. */
 static int continues(char *line)
 {
     size_t length = strlen(line);

@@ -8,13 +8,13 @@
 #define FDS_PER_PROXY 32
 
 /* Descriptors that mpiexec itself opens for a launch: the port; for each proxy two ends of its
- * output, one that reports its launcher's end, and its connection; and for a moment the other ends,
- * its input and what its launcher inherits. */
+ * output, one that reports its launcher's end, and its connection; temporarily the other ends, its
+ * input and what its launcher inherits. */
 #define FDS_PER_LAUNCH 8
 #define FDS_PER_LAUNCHER 4
 
-/* The descriptors that a proxy may open bound the number of its processes (for the launch too, but
- * there Hydra fails with the whole job). */
+/* The limit of descriptors of a proxy limits the number of its processes.  For the launch too, but
+ * there Hydra fails with the whole job. */
 static int check_proxies(const struct HYD_pg *pg, char *error, size_t error_bytes)
 {
     struct rlimit limit;
@@ -36,7 +36,7 @@ static int check_proxies(const struct HYD_pg *pg, char *error, size_t error_byte
     return 0;
 }
 
-/* Whether so many files more can be opened. */
+/* Whether `count` more files can be opened. */
 static int can_open(int count)
 {
     int *fds = MPL_malloc((size_t) count * sizeof(int), MPL_MEM_PM), opened = 0, error =

@@ -54,8 +54,8 @@ static void check_all_up(struct HYD_step_group *g)
 
 /* ---- first words ----------------------------------------------------------------------------- */
 
-/* The first words of a proxy, for stock's handler, or its end before that; or another program,
- * which is cut off (handshake.h). */
+/* The first message of a proxy, for stock's handler; or the end of the proxy before that; or
+ * another program, whose connection is closed (handshake.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
@@ -92,7 +92,8 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-/* A lack of resources must not end a job that runs; a launch that lacks it ends, as stock's. */
+/* A lack of resources must not end a running job.  A launch without resources ends, as with
+ * stock. */
 HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd)
 {
     for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)

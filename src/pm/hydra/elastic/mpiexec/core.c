@@ -13,7 +13,7 @@ _Static_assert(HYD_CORE_LINE_MAX == STEP_LINE_MAX, "the limit of the step protoc
 
 struct deferred {
     int group;
-    int proxy;                  /* has disconnected; or one of these: */
+    int proxy;                  /* proxy that has disconnected; or one of these: */
 #define GROUP_PLACED (-1)
 #define PROXY_UP (-2)
     struct deferred *next;
@@ -105,7 +105,7 @@ void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy)
         defer(group->group, proxy);
 }
 
-/* Proxies all of whose processes had ended before there was a core to report to. */
+/* Reports proxies whose processes had all ended before the core was made. */
 static void report_disconnected(struct HYD_step_group *g)
 {
     for (int i = 0; i < g->proxy_count; i++) {

@@ -79,7 +79,7 @@ static void effect_abort_step(void *context, const char *reason)
     HYD_step_end_job_soon();
 }
 
-/* One line; a log that cannot be written to any more ends, and the job goes on. */
+/* Writes one line.  If that fails, the log ends, and the job continues. */
 static void write_log(int *fd, const char *option, const char *line)
 {
     if (*fd < 0)
@@ -135,7 +135,7 @@ static int64_t clock_us(void *context)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-/* A number from min on, or 0 where that is allowed. */
+/* A number of at least `min`, or 0 if `zero` permits it. */
 static int env_number(const char *name, int otherwise, int zero, int min, int max, const char *what)
 {
     char error[128];
@@ -150,7 +150,7 @@ static int env_number(const char *name, int otherwise, int zero, int min, int ma
     return number;
 }
 
-/* Names of the hosts that mpiexec was given, in a list of the caller's. */
+/* Names of the hosts of mpiexec, in a list that the caller frees. */
 static int list_hosts(const char ***hosts)
 {
     int n = 0;
@@ -165,8 +165,7 @@ static int list_hosts(const char ***hosts)
     return n;
 }
 
-/* A message of the core names the option that it concerns, except options that the core knows by
- * another name. */
+/* A message of the core names its option, except options that have another name in the core. */
 static void create(void)
 {
     const struct passwd *user = getpwuid(geteuid());

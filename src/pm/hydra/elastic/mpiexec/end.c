@@ -14,12 +14,12 @@
 #include "lines.h"
 #include "newcomers.h"
 
-/* for proxies to kill their processes, and for launchers to notice */
+/* for proxies to kill their processes, and for launchers to detect that */
 #define AT_ONCE_MS 2000
 #define LOOK_EVERY_US 10000
-#define COME_S 5                /* for proxies that are on their way, when a signal has come */
+#define COME_S 5                /* for proxies that have not connected yet, after a signal */
 
-/* Of the processes that mpiexec has started: a launcher, or on this host the proxy itself. */
+/* Number of living launchers, which on this host may be the proxy itself. */
 static int launchers_left(void)
 {
     int left = 0;
@@ -32,7 +32,7 @@ static int launchers_left(void)
     return left;
 }
 
-/* Each is the leader of a process group, mostly of a session too. */
+/* Each launcher leads a process group, and usually a session. */
 static void signal_launchers(int signum)
 {
     for (int i = 0; i < HYD_bscu_pid_count; i++)
@@ -40,8 +40,8 @@ static void signal_launchers(int signum)
             killpg(HYD_bscu_pid_list[i], signum);
 }
 
-/* Proxies whose connection closes kill their processes.  Stock waits here for all output to end,
- * and searches for some launchers in folders where they are not. */
+/* Proxies whose connection closes kill their processes.  Stock waits here for the end of all
+ * output, and searches for some launchers in wrong folders. */
 void HYD_step_end_at_once(void)
 {
     int64_t until = HYD_step_now_ms() + AT_ONCE_MS;
@@ -49,7 +49,7 @@ void HYD_step_end_at_once(void)
     HYD_newcomers_await_nobody();
     HYD_pmcd_pmiserv_cleanup_all_pgs();
     while (launchers_left() > 0 && HYD_step_now_ms() < until) {
-        HYDT_dmx_wait_for_event(0);     /* last words */
+        HYDT_dmx_wait_for_event(0);     /* last output */
         usleep(LOOK_EVERY_US);
     }
     signal_launchers(SIGKILL);
@@ -67,7 +67,8 @@ static const struct HYD_proxy *somebody_awaited(const struct HYD_pg *pg)
     return p;
 }
 
-/* A world that is not complete has nothing to lose; a growth that is not is none of the job. */
+/* The time for proxies to connect is over.  An incomplete launch ends the job; an incomplete growth
+ * fails alone. */
 static HYD_status come_by_now_cb(int fd, HYD_event_t events, void *userp)
 {
     const struct HYD_proxy *missing = somebody_awaited(&HYD_server_info.pg_list);

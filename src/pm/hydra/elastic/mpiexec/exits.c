@@ -21,11 +21,11 @@
 /* bytes to one proxy: more than all keys of a large job */
 #define PMI_WAITING_MAX (16 * 1024 * 1024)
 
-/* for a proxy to report how its process died, before we end the others */
+/* for a proxy to report the end of its process, before we end the others */
 #define ABORT_GRACE_MS 500
-#define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
+#define END_GRACE_MS 5000       /* for proxies to end, before we close their connections */
 
-/* Lines for -print-all-exitcodes, stored because a group that has ended is freed. */
+/* Lines for -print-all-exitcodes, stored because ended groups are freed. */
 static char *exit_lines = NULL;
 static int spawned_death;       /* wait status, 0: none */
 static int has_aborted, abort_code;     /* of the first MPI_Abort */
@@ -39,9 +39,9 @@ void HYD_step_end_job_soon(void)
         HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
 }
 
-/* Stock closes the connections, and each proxy then ends with errors of its own.  Here proxies are
- * notified to kill their processes and to end in order; the core, which not every job has had until
- * now, waits for them. */
+/* Stock closes the connections, and each proxy then ends with its own errors.  Here proxies are
+ * ordered to kill their processes and to end normally.  The core waits for them; jobs without a
+ * core get one now. */
 int HYD_step_end_job(void)
 {
     if (!HYD_step.core)
@@ -53,7 +53,7 @@ int HYD_step_end_job(void)
     for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next) {
         struct HYD_step_group *g = HYD_step_find_group(pg->pgid);
         if (g && !g->removed)
-            g->removed = HYD_STEP_JOB_ENDS;     /* also those that come up later */
+            g->removed = HYD_STEP_JOB_ENDS;     /* also proxies that connect later */
         for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
             if (!HYD_step_is_awaited(p))
                 HYD_step_send_signal(p, SIGKILL);
@@ -69,8 +69,7 @@ int HYD_step_abort(int exit_code)
     return HYD_step_end_job();
 }
 
-/* As long as nobody has requested anything of ours there is no core, which could end the job in
- * order. */
+/* Ends a job without a core, in which no process has used our extensions. */
 static void end_job_now(const char *text)
 {
     HYD_step_print_message(text);
@@ -80,7 +79,7 @@ static void end_job_now(const char *text)
     HYD_step_end_job();
 }
 
-/* Launchers that still try to reach a failed host, such as an ssh that nobody notified. */
+/* Ends launchers that still try to reach a failed host, for example ssh. */
 static void end_launchers(void)
 {
     for (int i = 0; i < HYD_bscu_pid_count; i++)
@@ -88,7 +87,8 @@ static void end_launchers(void)
             kill(HYD_bscu_pid_list[i], SIGTERM);
 }
 
-/* Hydra waits for all proxies, also for those that have not come up. */
+/* Closes the connections of remaining proxies, because Hydra waits for all proxies, also for
+ * unconnected ones. */
 static void cut_off_proxies(void)
 {
     HYD_newcomers_await_nobody();
@@ -147,7 +147,7 @@ void HYD_step_describe_end(char *text, size_t bytes, int wait_status)
 struct missed {
     const struct HYD_proxy *proxy;
     struct HYD_launch_end end;
-    int epoch;                  /* by PMI-2: fences that it has entered */
+    int epoch;                  /* with PMI-2: fences that it has entered */
     struct missed *next;
 };
 
@@ -170,7 +170,7 @@ void HYD_step_free_missed(const struct HYD_pg *pg)
     MPL_free(missed);
 }
 
-/* Later the proxy may have ended. */
+/* Called at once, because the proxy may have ended later. */
 static int find_epoch(const struct HYD_proxy *proxy, int connection)
 {
     const struct HYD_pmcd_pmi_pg_scratch *scratch = proxy->pg->pg_scratch;
@@ -194,7 +194,7 @@ static int is_awaited(const struct missed *missed)
     return 0;
 }
 
-/* MPI_Init waits for the whole world, as other barriers of PMI: if a process has ended, the others
+/* MPI_Init and other PMI barriers wait for the whole world.  If a process has ended, the others
  * would wait for ever, as under stock.  Programs with sessions detect that themselves. */
 static void check_that_world_comes(const struct HYD_pg *pg)
 {
@@ -266,9 +266,8 @@ static void collect_exit_statuses(const struct HYD_proxy *proxy)
                                   i < proxy->proxy_process_count - 1 ? ',' : '\n');
 }
 
-/* Spawned processes of which one was killed by a signal end the job.  Of the others some are killed
- * for that, by chance before they have exited by themselves: the one death is what the job ends
- * with. */
+/* If a signal kills a spawned process, the job ends.  Other processes may then be killed before
+ * they exit by themselves, so the job's exit status is that of the first one. */
 static void note_spawned_death(const struct HYD_proxy *proxy)
 {
     if (proxy->pg->pgid == 0 || HYD_step.ending || spawned_death ||
@@ -321,7 +320,7 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
 
     if (!g && HYD_spawned_failed(proxy))
         return;
-    /* The core states what that means for an adaptation under way. */
+    /* The core decides on the adaptation under way. */
     if (g)
         HYD_core_defer_disconnected(g, proxy->proxy_id);
     if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {
@@ -355,7 +354,7 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
     end_job_now(text);
 }
 
-/* Of a growth or a spawn it is reported only: that proxy's end is what fails them. */
+/* For a growth or a spawn the reason is only printed: they fail when that proxy ends. */
 void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_t bytes)
 {
     char text[1024];
@@ -375,7 +374,7 @@ int HYD_step_counted_processes(const struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
-    /* The nodes of an expansion are copies: stock's count on them is of no interest. */
+    /* The nodes of an expansion are copies: stock's count on them is not used. */
     return proxy->proxy_process_count -
         (g && g->group == 0 ? g->proxies[proxy->proxy_id].freed : 0);
 }
@@ -399,7 +398,7 @@ int HYD_step_exit_status(int status)
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum)
 {
     if (HYD_step_is_awaited(proxy))
-        return 1;               /* reported when it comes (end.h) */
+        return 1;               /* sent when it connects (end.h) */
     if (proxy->control_fd != HYD_FD_CLOSED &&
         !(HYD_step.core && HYD_step_find_group(proxy->pg->pgid)))
         return 0;

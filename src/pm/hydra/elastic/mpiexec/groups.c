@@ -29,8 +29,8 @@ void HYD_step_free_group(struct HYD_step_group *group)
     free_record(group);
 }
 
-/* Rank of the k-th process of a proxy, by Hydra's rule: ranks go to the filler processes of all
- * proxies first, then round robin over their cores. */
+/* Computes the rank of the k-th process of a proxy by Hydra's rule: first the filler processes of
+ * all proxies get ranks, then all others round robin over their cores. */
 struct rank_rule {
     int filler, filler_start, cores, cores_start, all_cores;
 };
@@ -112,7 +112,7 @@ HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     goto fn_exit;
 }
 
-/* Some launchers give a proxy its connection beforehand. */
+/* Some launchers pass an open connection to a proxy. */
 static int is_up(const struct HYD_proxy *proxy)
 {
     struct HYD_proxy *found;
@@ -144,7 +144,7 @@ void HYD_step_kill_group(int group)
     if (!g || g->group == 0)
         return;
     g->removed = HYD_STEP_FAILED;
-    /* Proxies that have not come up yet are dealt with when they do (hello_cb). */
+    /* hello_cb handles proxies that have not connected yet. */
     for (int i = 0; i < g->proxy_count; i++)
         HYD_step_send_signal(g->proxies[i].proxy, SIGKILL);
 }

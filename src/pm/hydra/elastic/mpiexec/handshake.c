@@ -102,7 +102,7 @@ static void give_up_inherited(int fd)
     HYD_step_launch_failed(p);
 }
 
-/* The proxy of this group that has not come yet and may be the one with this connection. */
+/* The proxy of this group that has not connected yet and may use this connection. */
 static const struct HYD_proxy *awaited(int pgid, int id)
 {
     const struct HYD_pg *pg;
@@ -113,7 +113,7 @@ static const struct HYD_proxy *awaited(int pgid, int id)
     return p && HYD_step_is_awaited(p) ? p : NULL;
 }
 
-/* Bytes that have come, all there can be or not; 0: the other end is closed, <0: nothing yet. */
+/* Number of bytes that have arrived, at most `all`; 0: the other end is closed; <0: none yet. */
 static ssize_t receive(struct HYD_newcomer *n, size_t all)
 {
     ssize_t got;
@@ -132,7 +132,7 @@ static int knows_secret(const struct HYD_newcomer *n, int proven)
     return !proven || HYD_secret_matches(HYD_SECRET_OF_PROXY, n->bytes + sizeof(int));
 }
 
-/* A new connection's buffer takes it at once. */
+/* The buffer of a new connection accepts it at once. */
 static int send_half(int fd)
 {
     return send(fd, HYD_secret_half(HYD_SECRET_OF_MPIEXEC), HYD_SECRET_HALF_BYTES,
@@ -150,7 +150,7 @@ HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id)
     HYDU_ERR_CHKANDJUMP(status, !n, HYD_NO_MEM, "no memory for a connection\n");
     ssize_t got = receive(n, all);
     if (got != 0 && n->used < all)
-        goto fn_exit;           /* more will come */
+        goto fn_exit;           /* more data will arrive */
     if (n->used >= sizeof(id))
         memcpy(&id, n->bytes, sizeof(id));
 

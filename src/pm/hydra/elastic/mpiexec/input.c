@@ -9,8 +9,9 @@
 #include "relay.h"
 #include "wire/kinds.h"
 
-/* Of at most 64 KiB, that are not known to have been passed on: a connection takes one, also while
- * the proxy waits for mpiexec to read its output.  With more, each would wait for the other. */
+/* Messages of at most 64 KiB that were not reported as passed on.  A connection accepts one even
+ * while the proxy waits for mpiexec to read its output.  With more, proxy and mpiexec would wait
+ * for each other. */
 #define INPUT_MESSAGES 1
 
 /* ---- option -s ------------------------------------------------------------------------------- */
@@ -64,20 +65,21 @@ int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-/* The process that is rank 0 of the world: who reads standard input.  At first the launch's. */
+/* The process that is rank 0 of the world and reads standard input; initially that of the
+ * launch. */
 static int first_group = 0, first_rank = 0;
-/* messages of input that it has not taken; of -s all: that have not been taken */
+/* messages of input that it has not read; with -s all: that some process has not read */
 static uint32_t untaken = 0;
 
-/* Of -s all: the part of untaken that is this proxy's. */
+/* With -s all: the part of `untaken` of each proxy. */
 static struct share {
     const struct HYD_proxy *proxy;
     uint32_t untaken;
     struct share *next;
 } *shares = NULL;
 
-/* By its record, as Hydra's own loop, in which a job begins, knows no pause.  When the other end is
- * closed it is all the same, and bounded: what is left in a pipe. */
+/* Changes the record, because Hydra's own loop, which serves a job first, has no pause.  Input is
+ * read nevertheless when the other end is closed: then only the rest in the pipe is left. */
 static void pause_input(int is_paused)
 {
     for (struct HYDT_dmxu_callback * record = HYDT_dmxu_cb_list; record; record = record->next) {
@@ -165,8 +167,9 @@ static void send_end(const struct HYD_proxy *proxy, int rank)
     HYD_step_send(proxy, &hdr, NULL, 0);
 }
 
-/* The previous reader reads the end after what it has got.  A proxy opens the input of the new one
- * when it starts the plan; where there is none (process sets), when it gets this message. */
+/* The previous reader reads the end of input after the data that it has received.  A proxy opens
+ * the input of the new reader when it starts the plan; without a plan (process sets), when it gets
+ * this message. */
 static void begin_first(const struct HYD_step_group *g)
 {
     const struct HYD_step_proxy *p = &g->proxies[g->processes[first_rank].proxy];
@@ -180,8 +183,8 @@ static void begin_first(const struct HYD_step_group *g)
         send_end(p->proxy, first_rank);
 }
 
-/* Checks after each event whether rank 0 is somebody else now.  Input that the previous one has got
- * already is its own; a new one that comes after the end of the input is notified of that. */
+/* Checks after each event whether rank 0 is another process now.  The previous reader keeps input
+ * that it has received.  A new reader after the end of the input is notified of that end. */
 void HYD_step_follow_first(void)
 {
     if (readers == READ_BY_ALL || !HYD_step.core ||
@@ -219,7 +222,7 @@ static void add_share(const struct HYD_proxy *proxy, uint32_t messages)
     if (!s) {
         s = MPL_calloc(1, sizeof(*s), MPL_MEM_PM);
         if (!s)
-            return;             /* it may get more than it takes */
+            return;             /* it may get more messages than it has read */
         *s = (struct share) {.proxy = proxy,.next = shares };
         shares = s;
     }
@@ -227,7 +230,7 @@ static void add_share(const struct HYD_proxy *proxy, uint32_t messages)
     untaken += messages;
 }
 
-/* To all proxies; 0: there is none. */
+/* Sends to all proxies; 0: there is none. */
 static int send_to_all(struct HYD_pmcd_hdr *hdr, const char *bytes)
 {
     int n = 0;
@@ -298,7 +301,7 @@ int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr)
     struct HYD_proxy *first = HYD_step.core ? HYD_step_first_proxy() : *proxy;
 
     if (!first || !is_connected(first)) {
-        HYDT_dmx_deregister_fd(STDIN_FILENO);   /* nobody is left to read it */
+        HYDT_dmx_deregister_fd(STDIN_FILENO);   /* no process is left to read it */
         return 0;
     }
     if (++untaken >= INPUT_MESSAGES)

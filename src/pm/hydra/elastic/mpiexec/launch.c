@@ -1,9 +1,9 @@
 /*
- * See launch.h.  An expansion is started like MPI_Comm_spawn does it, but by mpiexec itself: the
- * launch's executable, arguments, environment and directory (I5), a key-value space of its own, no
- * parent.  Where several programs were launched together, joining processes run the one that is
- * requested, by its MPI_APPNUM.  So are processes that a program starts on its slots, but for the
- * program.
+ * See launch.h. mpiexec itself starts an expansion as MPI_Comm_spawn does: with the launch's
+ * executable, arguments, environment and directory (I5), a separate key-value space, and no parent.
+ * If several programs were launched together, joining processes run the requested one, identified
+ * by its MPI_APPNUM. Processes that a program starts on its slots are started in the same way, with
+ * another program.
  */
 
 #include "state.h"
@@ -24,7 +24,7 @@
 
 /* ---- the process group ----------------------------------------------------------------------- */
 
-/* The launch as a list of programs lies with its proxies, where each has those that it runs. */
+/* Each proxy has the list of the launch's programs that it runs. */
 static const struct HYD_exec *launched_program(int appnum)
 {
     for (const struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
@@ -45,8 +45,8 @@ int HYD_step_programs(void)
     return last + 1;
 }
 
-/* STEP_NO_PROGRAM: a proxy lives as long as a process of its own does.  Programs that it starts
- * later have the directory and environment of the first program. */
+/* STEP_NO_PROGRAM: a proxy exists as long as one of its processes.  Programs that it starts later
+ * have the directory and environment of the first program. */
 static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
 {
     static const char *const nothing[] = { "/bin/sleep", "2147483647", NULL };
@@ -202,8 +202,8 @@ static HYD_status notify_world(struct HYD_step_group *g, int i, const void *what
                         numbers_of(g, i, uid, request_of, what));
 }
 
-/* Nothing of ours may live on in the proxies that are started from here: a copied control
- * connection would hide our own end from the other proxies. */
+/* Proxies that are started from here must not inherit our descriptors: a copied control connection
+ * would hide the end of mpiexec from the other proxies. */
 static void close_all_on_exec(void)
 {
     for (struct HYDT_dmxu_callback * c = HYDT_dmxu_cb_list; c; c = c->next)
@@ -214,7 +214,7 @@ static void close_all_on_exec(void)
     HYDU_sock_cloexec(HYD_server_info.cmd_pipe[1]);
 }
 
-/* How many launchers run; one that could not be started is the last of the list. */
+/* Number of running launchers; one that could not be started is the last of the list. */
 static int launchers_since(int first)
 {
     int n = HYD_bscu_pid_count - first;
@@ -224,7 +224,8 @@ static int launchers_since(int first)
     return n;
 }
 
-/* Sets how many proxies have a launcher: all, or those before one that could not be started. */
+/* Sets the number of proxies with a launcher: all, or those before one that could not be
+ * started. */
 static HYD_status start_proxies(struct HYD_step_group *g, char **arguments, int *started)
 {
     int *control_fd = NULL, first = HYD_bscu_pid_count;
@@ -259,7 +260,7 @@ static HYD_status start_proxies(struct HYD_step_group *g, char **arguments, int 
     goto fn_exit;
 }
 
-/* Some proxies may be on their way; they find nobody listening and give up. */
+/* Some proxies may not have connected yet; their connection fails, and they end. */
 static void drop_group(struct HYD_step_group *g)
 {
     for (int i = 0; i < g->proxy_count; i++) {
@@ -272,7 +273,7 @@ static void drop_group(struct HYD_step_group *g)
     HYD_step_free_group(g);
 }
 
-/* Starts the pg as a group: `notify` sends what its proxies have to know. */
+/* Starts the pg as a group.  `notify` adds the arguments for its proxies. */
 static int launch_pg(struct HYD_pg *pg,
                      HYD_status(*notify) (struct HYD_step_group *, int, const void *),
                      const void *what, int is_relay_proxy, int *group, char *error,
@@ -374,7 +375,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
 
 /* ---- processes of a program's own ------------------------------------------------------------ */
 
-/* The launch's surroundings, and another program. */
+/* The launch's directory and environment, and another program. */
 static HYD_status task_exec(const struct step_world *world, int rank, struct HYD_exec **exec)
 {
     const struct HYD_exec *launched = launched_program(0);

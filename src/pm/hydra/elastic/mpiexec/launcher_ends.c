@@ -28,9 +28,9 @@ void HYD_step_compact_launchers(void)
     HYD_bscu_fd_count = n;
 }
 
-/* The job's own launch: Hydra waits for the launchers when all is over, and would take the exit
- * code of one that failed, or that was ended with the job, for an error of its own.  Whether to
- * leave it to Hydra. */
+/* Whether to leave a launcher of the job's own launch to Hydra.  Hydra waits for the launchers at
+ * the end of the job, and would treat the exit code of one that failed, or that was ended with the
+ * job, as a separate error. */
 static int left_to_hydra(const struct HYD_step_group *g, const struct HYD_step_proxy *p)
 {
     siginfo_t info = {.si_code = 0 };
@@ -39,7 +39,7 @@ static int left_to_hydra(const struct HYD_step_group *g, const struct HYD_step_p
         return 0;
     if (p->proxy->control_fd != HYD_FD_UNSET)
         return 1;
-    /* One that ends well without a word may have left the proxy running. */
+    /* A launcher that ends without an error may have left the proxy running. */
     return waitid(P_PID, (id_t) p->launcher_pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
         (info.si_code == CLD_EXITED && info.si_status == 0);
 }
@@ -53,14 +53,14 @@ static void launcher_ended(struct HYD_step_group *g, int i)
         HYD_step_close_fd(&p->launcher_watch);
         return;
     }
-    waitpid(p->launcher_pid, &ignored, WNOHANG);        /* or Hydra has, at its end */
+    waitpid(p->launcher_pid, &ignored, WNOHANG);        /* or Hydra has done so, at its end */
     for (int k = 0; k < HYD_bscu_pid_count; k++)
         if (HYD_bscu_pid_list[k] == p->launcher_pid)
             HYD_bscu_pid_list[k] = -1;
     p->launcher_pid = -1;
     HYD_step_close_fd(&p->launcher_watch);
     HYD_step_compact_launchers();
-    /* A proxy that sent nothing yet may have left a last word in the socket: hello_cb sees it. */
+    /* A proxy may have left a last message in the socket: hello_cb reads it. */
     if (p->proxy->control_fd != HYD_FD_UNSET || p->launch_fd >= 0)
         return;
     HYD_step_proxy_failed(g, i);
@@ -91,10 +91,10 @@ static int has_world_reported(void)
     return !p;
 }
 
-/* Hydra may find a launcher's end before its watch does, and that of a proxy that has been
- * reported as failed, or that could not be started.  When it ends a job whose spawned process has
- * died, it closes the connections of the proxies, and they end with errors; it may read that
- * or not. */
+/* Whether the end of this launcher does not concern the job.  Hydra may detect the end of a
+ * launcher before its watch does, and that of a proxy that was reported as failed or could not be
+ * started.  When Hydra ends a job because of a spawned process, it closes the connections of the
+ * proxies, which then end with errors. */
 static int is_not_of_the_job(pid_t pid)
 {
     if (HYD_step_spawned_died() || HYD_step.failed || has_world_reported())
@@ -111,8 +111,8 @@ void HYD_step_excuse_launchers(void)
     HYD_excuses_child = is_not_of_the_job;
 }
 
-/* Hydra has appended one process for each proxy of the group (a launcher of its own kind, like
- * srun, may have started one for all: it is then watched for the first). */
+/* Hydra has appended one process for each proxy of the group.  A launcher like srun may have
+ * started one process for all proxies, which is then watched for the first proxy. */
 HYD_status HYD_step_watch_launchers(struct HYD_step_group *g, int first)
 {
     HYD_status status = HYD_SUCCESS;
@@ -141,7 +141,8 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *g, int first)
 
 /* ---- launchers of a job without a core ------------------------------------------------------- */
 
-/* One for each proxy of the launch, its pidfd, in the order of the list; -1: not watched. */
+/* The pidfd of the launcher of each proxy of the launch, in the order of the list; -1: not
+ * watched. */
 static int *watches = NULL;
 
 static int number_of(const struct HYD_proxy *proxy)
@@ -173,7 +174,7 @@ void HYD_step_watch_launcher(const struct HYD_proxy *proxy)
     int n = 0;
 
     if (HYD_step.core || proxy->pg->pgid != 0)
-        return;                 /* all are watched, or those of the launch were trusted before */
+        return;                 /* all are watched, or those of the launch are not to be watched */
     for (p = proxy->pg->proxy_list; p; p = p->next)
         n++;
     if (!watches && (watches = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_PM)))

@@ -3,7 +3,7 @@
  * launchers through HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the
  * stock one.
  *
- * All: a launcher of the job's own launch that fails is noticed (launcher_ends.h).
+ * All: a failed launcher of the job's own launch is detected (launcher_ends.h).
  *
  * ssh: the stock launcher counts its connections to each host and sleeps when there are many within
  * a short time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection
@@ -54,7 +54,7 @@ static HYD_status launch_by_ssh(char **args, struct HYD_proxy *proxy_list, int u
 
 /* ---- Slurm ----------------------------------------------------------------------------------- */
 
-/* Whether the hosts come in the order in which Slurm numbers them. */
+/* Whether the hosts are in the order in which Slurm numbers them. */
 static int in_slurm_order(const struct HYD_proxy *proxy_list)
 {
     for (const struct HYD_proxy *p = proxy_list; p->next; p = p->next)
@@ -118,7 +118,7 @@ static HYD_status srun_words(const char *hostname, char **list, int *n)
     goto fn_exit;
 }
 
-/* Hydra's lists of the processes that launch and of their output take one node more. */
+/* Makes space for one more node in Hydra's lists of launchers and of their output. */
 static HYD_status grow_launcher_lists(void)
 {
     HYD_status status = HYD_SUCCESS;

@@ -14,8 +14,8 @@ struct line {
     struct HYD_lines_source source;
     int uid, number;            /* HYD_lines_task */
     char *prefix;
-    struct text rest;           /* what of it has not been written */
-    int is_open;                /* a part of it is the last that was written to fd */
+    struct text rest;           /* the part that has not been written */
+    int is_open;                /* an unfinished part of it was the last output to fd */
     struct line *next;
 };
 
@@ -71,8 +71,8 @@ static void free_line(struct line *l)
     MPL_free(l);
 }
 
-/* A program may start any number of processes one by one: those that wait for nothing are not
- * stored. */
+/* A program may start any number of processes one by one: records without waiting output are
+ * freed. */
 static void free_tasks(void)
 {
     struct line *last = NULL, *next;
@@ -109,7 +109,7 @@ static struct line *find_line(int fd, const struct HYD_lines_source *s)
     return l;
 }
 
-/* Another process' line that is open ends here. */
+/* Ends an unfinished line of another process. */
 static HYD_status begin(struct text *out, struct line *line)
 {
     HYD_status status = HYD_SUCCESS;
@@ -132,7 +132,7 @@ static HYD_status begin(struct text *out, struct line *line)
     goto fn_exit;
 }
 
-/* The first bytes of what is stored, which end with a line's end or are unfinished. */
+/* Writes the first bytes of the stored text, up to the end of a line or unfinished. */
 static HYD_status write_first(struct line *line, size_t bytes)
 {
     struct text out = { 0 };

@@ -16,8 +16,8 @@ static void send_to_all(int signum)
     errno = before;
 }
 
-/* No program ignores SIGSTOP, and SIGTSTP has no effect on processes that have a session of their
- * own. */
+/* Sends SIGSTOP, which no program can ignore.  SIGTSTP has no effect on processes with their own
+ * session. */
 static void suspension_cb(int signum)
 {
     send_to_all(signum == SIGTSTP ? SIGSTOP : SIGCONT);

@@ -17,15 +17,15 @@
 #define JOB_VARIABLE "ELASTIC_JOB_ID"
 #define AGAIN_MS 100
 #define LIMIT_MS 30000
-#define LAST_MS 2000            /* for all that is withdrawn at the end */
-#define NAME_MAX_BYTES 640      /* as elasticd has it */
+#define LAST_MS 2000            /* for all withdrawals at the end */
+#define NAME_MAX_BYTES 640      /* as in elasticd */
 #define PORT_MAX_BYTES 512      /* the same */
-#define TEXT_MAX 8192           /* of a question, and of an answer */
+#define TEXT_MAX 8192           /* of a query, and of a reply */
 
 struct question {
-    int fd, pid;                /* who queries */
+    int fd, pid;                /* the process that queries */
     int group, proxy;
-    HYD_name_reply reply;       /* NULL: nobody waits, as the name has been withdrawn here */
+    HYD_name_reply reply;       /* NULL: no process waits, because this is a withdrawal */
     enum HYD_name_call call;
     char *name, *port;
     int64_t until_ms;
@@ -43,7 +43,7 @@ static void query_next(void);
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Encodes characters that are not plain as %XX.  Whether it fits. */
+/* Encodes characters that are not plain as %XX. Returns whether it fits. */
 static int encode(const char *text, int (*is_plain) (unsigned char), char *encoded, size_t bytes)
 {
     size_t used = 0;
@@ -123,7 +123,7 @@ static void reply(const struct question *q, const char *line)
         HYDU_error_printf("unable to send a process the result of its name query\n");
 }
 
-/* `found`: the port of the name; NULL: it was refused, or is not there. */
+/* `found`: the port of the name; NULL: the query was refused, or there is no such name. */
 static void answer(const struct question *q, int is_done, const char *found)
 {
     char line[TEXT_MAX];
@@ -196,7 +196,7 @@ static void try_later(void)
     end_first(0, NULL);
 }
 
-/* Whether it can be a value of PMI. */
+/* Whether the text can be a value of PMI. */
 static int is_port(const char *text)
 {
     size_t n = 0;
@@ -216,7 +216,7 @@ static void take_answer(void)
 
     in[in_bytes] = '\0';
     body = strstr(in, "\r\n\r\n");
-    /* elasticd may end in the middle of its answer: a port is a line */
+    /* elasticd may end while it replies: a complete port ends with a newline */
     const int is_cut = !body || (is_done && first->call == HYD_NAME_LOOKUP &&
                                  !strchr(body + 4, '\n'));
     if (!is_http || is_cut || !strncmp(in + 9, busy[0], 3) || !strncmp(in + 9, busy[1], 3)) {
@@ -224,7 +224,7 @@ static void take_answer(void)
         return;
     }
     close_connection();
-    /* what elasticd has dropped is withdrawn as well */
+    /* a name that elasticd has dropped counts as withdrawn */
     const int is_unknown = first->call == HYD_NAME_UNPUBLISH && !strncmp(in + 9, "404", 3);
     body += 4;
     body[strcspn(body, "\r\n")] = '\0';
@@ -239,7 +239,7 @@ static void send_more(void)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            break;              /* what is wrong is seen by reading */
+            break;              /* a later read reports the error */
         out_done += (size_t) n;
     }
 }
@@ -285,7 +285,7 @@ static HYD_status answer_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-/* Whether elasticd is there; the question is on its way to it. */
+/* Connects to elasticd and sends the query.  Returns whether elasticd runs. */
 static int open_connection(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX };
@@ -304,7 +304,7 @@ static int open_connection(void)
     return 1;
 }
 
-/* The first question, unless it is under way or waits. */
+/* Sends the first query, unless it is under way or waits for a retry. */
 static void query_next(void)
 {
     while (first && connection < 0 && again_ms < 0) {
@@ -328,7 +328,7 @@ static int has_elasticd(void)
     return HYD_step_managed() && MPL_env2str(SOCKET_VARIABLE, &path) && !HYD_server_info.nameserver;
 }
 
-/* Whether there is memory for it. */
+/* Returns whether there was memory. */
 static int append(struct question received, const char *name, const char *port)
 {
     struct question *q = MPL_malloc(sizeof(*q), MPL_MEM_PM);
@@ -344,7 +344,7 @@ static int append(struct question received, const char *name, const char *port)
     return 1;
 }
 
-/* By this mpiexec. */
+/* Whether this mpiexec has registered the name. */
 static int is_registered(const char *name)
 {
     char *port = NULL;
@@ -392,7 +392,7 @@ static const char *argument(char *args[], const char *key)
     return *args ? *args + bytes : NULL;
 }
 
-/* Queries that follow are sent later, so that elasticd has them in order. */
+/* Later queries are sent after it, so that elasticd gets them in order. */
 HYD_status HYD_names_withdraw(int fd, int pid, int pgid, char *args[])
 {
     const char *name = argument(args, "service="), *port = argument(args, "port=");
@@ -420,7 +420,7 @@ int64_t HYD_names_next(void)
 void HYD_names_time(int64_t now_ms)
 {
     if (connection >= 0 && first && first->until_ms <= now_ms)
-        try_later();            /* elasticd sends nothing: it is given up */
+        try_later();            /* elasticd does not reply: retry later */
     if (again_ms >= 0 && again_ms <= now_ms)
         again_ms = -1;
     query_next();
@@ -428,7 +428,7 @@ void HYD_names_time(int64_t now_ms)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Whether elasticd has answered by then. */
+/* Waits for the reply of elasticd until this time.  Returns whether it has arrived. */
 static int query_until(int64_t until_ms)
 {
     ssize_t n = -1;
@@ -468,8 +468,8 @@ static void print_remaining(const char *name, int names)
     HYD_step_print_message(text);
 }
 
-/* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be
- * done any more, so that this may wait; what is left over elasticd drops with the job. */
+/* The servers have ended; the job may continue with another mpiexec (DN2).  This function may wait,
+ * because no other work is left. elasticd drops remaining names with the job. */
 void HYD_names_end(void)
 {
     const int64_t until_ms = HYD_step_now_ms() + LAST_MS;

@@ -54,8 +54,8 @@ static int proxies_to_come(void)
     return n;
 }
 
-/* The event loop closes it when it learns that the other end is closed; here a descriptor that is
- * registered must stay. */
+/* The event loop closes the descriptor when it detects that the other end is closed.  A registered
+ * descriptor must not be closed here. */
 static void cut_off_oldest(void)
 {
     for (struct HYD_newcomer * n = newcomers; n; n = n->next) {

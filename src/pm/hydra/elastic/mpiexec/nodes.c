@@ -5,7 +5,7 @@
 #include "nodes.h"
 
 #define BOOKED_BYTES_MAX (16 * 1024 * 1024)
-#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of base/change.h, and the end */
+#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of base/change.h, and the final 0 */
 
 static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
 
@@ -17,8 +17,8 @@ static struct HYD_node *find_node(struct HYD_node *list, const char *hostname)
     return node;
 }
 
-/* The node of this name, which may be followed by :COUNT, on which processes are counted; hosts
- * that are new are taken in. */
+/* The node on which processes of this host are counted. :COUNT may follow the name.  Adds unknown
+ * hosts. */
 static struct HYD_node *known_node(const char *slot)
 {
     char hostname[HOST_NAME_BYTES];
@@ -31,7 +31,7 @@ static struct HYD_node *known_node(const char *slot)
     if (node || HYDU_alloc_node(&node) != HYD_SUCCESS)
         return node;
     node->hostname = MPL_strdup(hostname);
-    /* As many slots as the first of the known hosts: usually all are equal. */
+    /* As many slots as the first known host, because hosts are usually equal. */
     node->core_count = HYD_server_info.node_list->core_count;
     node->next = guests;
     guests = node;
@@ -71,7 +71,7 @@ HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struc
         status = copy_node(node, end);
         HYDU_ERR_POP(status, "unable to copy a node\n");
         if (strchr(hosts[i], ':')) {
-            /* A user who gives a number knows what is free there. */
+            /* A number from the user is the number of free slots. */
             (*end)->core_count = atoi(strchr(hosts[i], ':') + 1);
             (*end)->active_processes = 0;
         }
@@ -124,7 +124,7 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
         g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
         HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
         if (g->is_relay_proxy)
-            g->proxies[i].freed = g->proxies[i].processes;      /* it takes nobody's space */
+            g->proxies[i].freed = g->proxies[i].processes;      /* it occupies no slots */
         g->proxies[i].node->active_processes += g->proxies[i].processes - g->proxies[i].freed;
     }
 
@@ -149,8 +149,8 @@ static void mark_slots(const struct HYD_node *node, unsigned char *taken, int sl
         }
 }
 
-/* The processes of a new proxy take the lowest free slots of its node, as a launch of the whole
- * world would: without this, each group would be bound to the first cores again. */
+/* The processes of a new proxy take the lowest free slots of its node, as in a launch of the whole
+ * world.  Without this, each group would be bound to the first cores again. */
 HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
 {
     struct HYD_step_proxy *p = &g->proxies[i];
@@ -158,7 +158,8 @@ HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
     unsigned char *taken = NULL;
     HYD_status status = HYD_SUCCESS;
 
-    /* As many may be taken as there are processes: the lowest free ones lie within the sum. */
+    /* At most as many slots are taken as there are processes, so the lowest free ones lie within
+     * the sum. */
     for (int rank = 0; rank < g->count; rank++)
         if (g->processes[rank].proxy == i)
             g->processes[rank].slot = -1;
@@ -194,7 +195,7 @@ void HYD_step_set_joining_hosts(const char *const *hosts, int n_hosts)
     joining.count = n_hosts;
 }
 
-/* All of the file without a last newline; NULL: it cannot be read. */
+/* The content of the file without a final newline; NULL: it cannot be read. */
 static char *read_booked(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -257,7 +258,7 @@ static const char *gpus_of_joining(const char *host, size_t *length)
     return NULL;
 }
 
-/* The processes of the host that earlier proxies start. */
+/* Number of processes that earlier proxies start on this host. */
 static int processes_before(const struct HYD_proxy *proxy)
 {
     int processes = 0;
@@ -268,7 +269,7 @@ static int processes_before(const struct HYD_proxy *proxy)
     return processes;
 }
 
-/* Without so many numbers at its beginning, if it has more. */
+/* The text without its first `count` numbers, if it has more. */
 static const char *skip_numbers(const char *numbers, size_t *length, int count)
 {
     const char *next = numbers, *end = numbers + *length;

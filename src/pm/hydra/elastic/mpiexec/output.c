@@ -2,15 +2,15 @@
  * mpiexec's connections to proxies and its own output, as channels (wire/channel.h): a reader that
  * does not read blocks its senders, but never mpiexec.
  *
- * Output.  A proxy that counts its output (proxy/output.h) may send a limited number of bytes; it
- * is notified of more space as mpiexec writes its output.  So its connection stays open for all
- * other messages when the reader of mpiexec's output pauses, and its processes wait in write, as
- * under stock MPICH.  Proxies that do not count (of rigid processes, of MPI_Comm_spawn) are not
- * read from meanwhile, as stock does.
+ * Output.  A proxy that counts its output (proxy/output.h) may send a limited number of bytes, and
+ * gets more credit as mpiexec writes its output.  So its connection stays usable for all other
+ * messages when the reader of mpiexec's output pauses; its processes wait in write, as under stock
+ * MPICH. mpiexec does not read from other proxies (of rigid processes, of MPI_Comm_spawn)
+ * meanwhile, as stock.
  *
- * Bounds: WAITING_HIGH bytes and the space of all proxies wait at most; beyond WAITING_MAX
- * (processes that have left their output to children of theirs) no proxy is read from.  Input that
- * the job's first process does not take stays unread.
+ * Bounds: at most WAITING_HIGH bytes and the credit of all proxies wait.  Beyond WAITING_MAX
+ * (children of ended processes may still write) mpiexec reads from no proxy.  Input that the job's
+ * first process does not read stays unread.
  */
 
 #include "state.h"
@@ -33,10 +33,10 @@
 #define ROOM_OF_ALL (64 * 1024 * 1024)
 #define ROOM_MIN (64 * 1024)    /* of a proxy */
 #define ROOM_MAX (1024 * 1024)
-#define LAST_WORDS_MS 5000      /* for somebody to take output when mpiexec has to end */
+#define LAST_WORDS_MS 5000      /* for the reader of output when mpiexec has to end */
 
 static FILE *plain_stdout, *plain_stderr;       /* mpiexec's own messages went there */
-static int unpaid = 0;          /* some proxy could be notified of more space */
+static int unpaid = 0;          /* some proxy could get more credit */
 
 /* Descriptors that are not read because output waits. */
 static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
@@ -85,7 +85,7 @@ static uint64_t capacity_of_one(void)
     return n < ROOM_MIN ? ROOM_MIN : n > ROOM_MAX ? ROOM_MAX : n;
 }
 
-/* Notifies it of the space that there is, when half of what it was notified of is used. */
+/* Sends new credit when half of the last one is used. */
 static void pay(struct HYD_step_proxy *p)
 {
     uint64_t capacity = capacity_of_one();
@@ -180,14 +180,14 @@ static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
 {
     int sent, closed;
 
-    /* A notice that cannot be sent must not end the job: the forwarding of output detects that. */
+    /* A failed notice must not end the job: the forwarding of output detects the failure. */
     if (n > 0)
         (void) HYDU_sock_write((int) (size_t) cookie, text, (int) n, &sent, &closed,
                                HYDU_SOCK_COMM_MSGWAIT);
     return (ssize_t) n;
 }
 
-/* They take the same way as the processes' output: after what waits, and without waiting. */
+/* These messages are queued like output of processes: after waiting output, without blocking. */
 static FILE *stream_to(int fd, FILE * plain)
 {
     const cookie_io_functions_t functions = {.write = write_to_channel };
@@ -201,8 +201,8 @@ static FILE *stream_to(int fd, FILE * plain)
     return stream ? stream : plain;
 }
 
-/* Until all output is taken, or mpiexec has been requested to end, or has failed, and nothing is
- * taken for a while. */
+/* Waits until all output is read.  If mpiexec has to end or has failed, only as long as the reader
+ * makes progress. */
 static void await_output(int failed)
 {
     size_t waiting = output_waiting(), left = waiting;
@@ -220,7 +220,7 @@ static void await_output(int failed)
     }
 }
 
-static pid_t owner = 0;         /* children that exit by exit() have nothing to print */
+static pid_t owner = 0;         /* children that call exit() must not print it */
 
 static void last_words(void)
 {
@@ -233,7 +233,7 @@ static void last_words(void)
     owner = 0;
 }
 
-/* Whether what this signal is about is printed by HYD_step_print_signal, outside of the signal
+/* Whether HYD_step_print_signal prints the message about this signal, outside of the signal
  * handler. */
 int HYD_step_prints_signals(void)
 {
@@ -281,7 +281,7 @@ void HYD_step_finish_output(void)
     fflush(stdout);
     fflush(stderr);
     await_output(0);
-    if (output_waiting() == 0) {        /* else what is printed from now on is dropped, too */
+    if (output_waiting() == 0) {        /* else later messages are dropped too */
         stdout = plain_stdout;
         stderr = plain_stderr;
     }

@@ -6,7 +6,7 @@
 #include "options.h"
 #include "performance.h"
 
-#define CLIENT (-2)             /* of the core's; those of the socket are not negative */
+#define CLIENT (-2)             /* a client id of the core; ids of the socket are not negative */
 #define INTERVAL_DEFAULT_MS 10000
 #define INTERVAL_MIN_MS 1000
 #define INTERVAL_MAX_MS (3600 * 1000)
@@ -23,7 +23,7 @@ void HYD_step_performance_open(void)
     interval_ms = HYD_core_env_ms("MPIEXEC_ADAPT_SAMPLE", INTERVAL_DEFAULT_MS);
     if (interval_ms < INTERVAL_MIN_MS || interval_ms > INTERVAL_MAX_MS)
         HYD_step_option_error("MPIEXEC_ADAPT_SAMPLE", "must be a time from 1s to 3600s");
-    /* a pipe that nobody reads makes us lose lines, not wait */
+    /* a pipe without a reader loses lines, but does not block */
     fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0) {
         char error[HYDRA_MAX_PATH];

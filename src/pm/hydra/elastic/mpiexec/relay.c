@@ -1,14 +1,14 @@
 /*
- * mpiexec's part in the tree of proxies (wire/tree.h).  A command to no more proxies than the
- * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a
- * relay's reply lists as not reached, or whose relay ended before it replied, are notified
- * directly: a second copy has no effect.  So are all of a part that has not replied within the time
- * of a direct notification of all proxies, plus one second: two hosts that cannot reach each other
- * detect that later, and the program may stand still.  Proxies of hosts that another one could not
+ * mpiexec's part in the tree of proxies (wire/tree.h). mpiexec sends a command directly to up to
+ * fan-out proxies; for more proxies it sends a relay to the first of each part.  Proxies that a
+ * reply lists as not reached, or whose relay ended before it replied, get the command directly: a
+ * second copy has no effect.  So do all proxies of a part that has not replied within the time of a
+ * direct send to all proxies plus one second, because hosts that cannot reach each other detect
+ * that later, and the program may wait meanwhile.  Proxies on hosts that another proxy could not
  * reach are not put into the tree again.
  *
- * A proxy that has not connected yet gets its commands when it has: the core counts on its replies,
- * because its processes are part of the job from the launch on.
+ * A proxy that has not connected yet gets its commands when it connects.  The core needs its
+ * replies, because its processes belong to the job from the launch on.
  */
 
 #include "state.h"
@@ -26,16 +26,16 @@ struct HYD_step_deferred {
 };
 
 #define PATIENCE_MS 1000
-#define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */
+#define BYTES_PER_MS 1000000    /* approximate rate at which mpiexec sends directly */
 #define ONE_PACKET 1024
-#define REPEAT_AFTER_MS 20      /* several proxies lose the same one */
+#define REPEAT_AFTER_MS 20      /* several proxies lose the same connection */
 
 struct member {
     int group, proxy;
     uint32_t sequence;
 };
 
-/* A part that has not been answered for: members first to first + n - 1, the first one relays. */
+/* A part without a reply: members first to first + n - 1; the first one relays. */
 struct branch {
     uint32_t first, n;
     int answered;
@@ -48,7 +48,7 @@ struct relay {
     struct member *members;
     struct branch *branches;
     int n_branches, open;
-    /* when all are notified directly that have not answered, <0: done */
+    /* time at which proxies without a reply get the command directly, <0: done */
     int64_t direct_at_ms;
     struct relay *next;
     struct HYD_block *payload;
@@ -56,7 +56,7 @@ struct relay {
 
 static struct relay *relays = NULL;
 static uint32_t next_id = 1;
-/* when all proxies are requested to repeat their reports, <0: not */
+/* time at which to request all proxies to repeat their reports, <0: never */
 static int64_t repeat_at_ms = -1;
 
 static struct HYD_step_proxy *find_proxy(int group, int proxy)
@@ -73,7 +73,7 @@ int HYD_step_relay_can_send(const struct HYD_step_proxy *p)
 
 /* ---- directly -------------------------------------------------------------------------------- */
 
-/* A message of which the last part may be of several: `head` is its own. */
+/* Sends a message whose last part may be shared; `head` is its own. */
 static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message message,
                        const void *head, size_t head_bytes, struct HYD_block *payload)
 {
@@ -253,7 +253,7 @@ static int can_relay(const struct HYD_step_proxy *p)
     return p->listen_port != 0 && !p->unreached;
 }
 
-/* Whether some relay is late: the next one would be, too. */
+/* Whether a relay is late: the next one would be late too. */
 static int waiting_in_vain(void)
 {
     const struct relay *relay;

@@ -23,7 +23,7 @@ static uint32_t address_of(int fd, int (*end) (int, struct sockaddr *, socklen_t
     return a.sin_addr.s_addr;
 }
 
-/* Where other hosts find this one; if there are none, the loopback. */
+/* The address of this host for other hosts; the loopback if there are no others. */
 uint32_t HYD_step_relay_own_address(void)
 {
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
@@ -37,7 +37,7 @@ uint32_t HYD_step_relay_own_address(void)
     return htonl(INADDR_LOOPBACK);
 }
 
-/* A fact about one proxy holds for all of its host, also for those that come later. */
+/* Applies to all proxies on the host, also to later ones. */
 void HYD_step_relay_note_unreached(const struct HYD_step_proxy *p)
 {
     for (struct HYD_step_group * g = p ? HYD_step.groups : NULL; g; g = g->next)

@@ -86,7 +86,7 @@ static void on_frozen(const struct report *r)
     uint64_t ceiling;
 
     if (r->message->bytes != sizeof(ceiling)) {
-        to_core(r);             /* which states that it is malformed */
+        to_core(r);             /* which reports that it is malformed */
         return;
     }
     memcpy(&ceiling, r->payload, sizeof(ceiling));
@@ -122,7 +122,7 @@ static void on_failed(const struct report *r)
     HYD_step_relay_failed();
 }
 
-/* Reports that go up the tree may come twice, and out of order. */
+/* Reports through the tree may arrive twice, and out of order. */
 static int has_come(struct HYD_step_proxy *p, uint32_t number)
 {
     const uint32_t known = 8 * sizeof(p->reported_before);
@@ -140,7 +140,7 @@ static int has_come(struct HYD_step_proxy *p, uint32_t number)
     return 0;
 }
 
-/* All others are the core's alone. */
+/* All other reports are passed to the core. */
 static const struct {
     uint32_t kind;
     void (*handle) (const struct report *);

@@ -2,9 +2,9 @@
  * The step protocol's socket: lines of JSON between clients of the same user (the command elastic,
  * a resource manager) and the core.  This file moves lines; the core interprets them.
  *
- * The socket (its path is defined in wire/step_socket.h) is made when the first adaptive process
- * has registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
- * leaves is removed by the next one.
+ * The socket (path: wire/step_socket.h) is made when the first adaptive process has registered, so
+ * other jobs make none.  It is removed at exit.  The next mpiexec removes the socket of a killed
+ * mpiexec.
  *
  * In a step of a resource manager it is made at once, and its path is sent to the address in the
  * variable ELASTIC_STEP_REGISTER: an abstract Unix datagram socket, its name in hexadecimal.
@@ -29,11 +29,11 @@
 #define CLIENTS_MAX 64
 #define OUTPUT_MAX (4 * 1024 * 1024)
 #define REGISTER_VARIABLE "ELASTIC_STEP_REGISTER"
-#define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others search for */
-/* whose mpiexec has not come to listen within this time has failed */
+#define NEW_SOCKET_PREFIX "new-"         /* a name for which no client searches */
+/* if mpiexec does not listen within this time, it has failed */
 #define NEW_SOCKET_S 60
-#define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
-#define IN_ROOM 65536           /* for its input at first; a longer line gets more */
+#define READ_MAX 16384          /* of one client at a time, so that other clients are served */
+#define IN_ROOM 65536           /* initial input buffer; it grows for longer lines */
 
 struct client {
     int id;
@@ -51,7 +51,7 @@ static int next_client = 1;
 static int listen_fd = -1;
 static struct sockaddr_un address = {.sun_family = AF_UNIX };
 static char step_id[STEP_ID_MAX] = "";
-static pid_t owner = 0;         /* children that exit by exit() do not remove the socket */
+static pid_t owner = 0;         /* children that call exit() must not remove the socket */
 
 static HYD_status client_cb(int fd, HYD_event_t events, void *userp);
 
@@ -130,7 +130,7 @@ static int append_line(struct client *c, const char *line)
     return 0;
 }
 
-/* A client that has disconnected is noticed by its next event; here nothing may call the core. */
+/* The next event of a disconnected client detects that; here the core must not be called. */
 void HYD_step_reply(int client, const char *line)
 {
     struct client *c = find_client(client);
@@ -291,8 +291,8 @@ static void remove_socket(void)
     owner = 0;
 }
 
-/* A socket that listens, with a name of its own for now: whoever sees one of the names of steps can
- * connect to it, or its mpiexec has failed. */
+/* Makes a listening socket with a temporary name.  So a socket with the name of a step accepts
+ * connections, or its mpiexec has failed. */
 static int listen_aside(const char *folder, struct sockaddr_un *aside)
 {
     uint64_t number = 0;
@@ -318,7 +318,7 @@ static int listen_aside(const char *folder, struct sockaddr_un *aside)
     return -1;
 }
 
-/* Gives it the first name that is free, or was an ended mpiexec's. */
+/* Renames it to the first name that is free or belongs to an ended mpiexec. */
 static int take_name(const char *folder, const char *aside, char *error, size_t error_bytes)
 {
     for (int n = 1; n <= STEP_IDS_OF_A_PID; n++) {
@@ -362,7 +362,7 @@ static int open_socket(char *error, size_t error_bytes)
     return 0;
 }
 
-/* Before there is a socket: the id that it will have, unless another mpiexec takes it meanwhile. */
+/* Before the socket is made: the id that it will get, unless another mpiexec takes it meanwhile. */
 const char *HYD_step_id(void)
 {
     char folder[STEP_SOCKET_PATH_MAX], path[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX];
@@ -392,8 +392,8 @@ static int hexadecimal(char digit)
     return found ? (int) (found - digits) : -1;
 }
 
-/* The process that waits for it may have ended: then nobody will resize this step, and nothing is
- * wrong with it. */
+/* The receiving process may have ended: then no process will resize this step, which is no
+ * error. */
 static void notify_supervisor(void)
 {
     struct sockaddr_un supervisor = {.sun_family = AF_UNIX };

@@ -19,7 +19,7 @@ static const char *value(const struct command *command, const char *key)
     return HYD_pmcd_pmi_find_token_keyval(command->tokens, command->n, key);
 }
 
-/* Of the info object of this command; NULL: not given. */
+/* A value of the info object of this command; NULL: not given. */
 static const char *info(const struct command *command, const char *wanted)
 {
     const char *count = value(command, "info_num");
@@ -67,8 +67,7 @@ static int is_here(const struct command *command)
     return 1;
 }
 
-/* Whether the file can be executed; `folder` is where names without a slash at their beginning
- * are. */
+/* Whether the file can be executed.  `folder`: for names that do not begin with a slash. */
 static int is_program(const char *folder, const char *file)
 {
     char path[PATH_BYTES];
@@ -98,7 +97,7 @@ static int is_on_path(const char *path, const char *folder, const char *file)
     }
 }
 
-/* As the processes of the job have it. */
+/* The search path of the job's processes. */
 static const char *search_path(void)
 {
     for (const struct HYD_env * env = HYD_server_info.user_global.global_env.user; env;
@@ -132,7 +131,7 @@ static int refuse(const struct command *command, const char *why)
     return 0;
 }
 
-/* KEY1, KEY2, ... or KEY0, ... are there. */
+/* Whether KEY1, KEY2, ... or KEY0, ... exist. */
 static int has_all(const struct command *command, const char *key, int first, int n)
 {
     char name[NUMBER_BYTES];
@@ -145,7 +144,7 @@ static int has_all(const struct command *command, const char *key, int first, in
     return 1;
 }
 
-/* A line that is no KEY=VALUE is the rest of a text with a newline. */
+/* Whether there is a line without KEY=VALUE: the rest of a text with a newline. */
 static int has_rest(const struct command *command)
 {
     static const char *const keys[] =
@@ -225,7 +224,7 @@ static int can_start(const struct command *command)
     return found;
 }
 
-/* Whether the resource manager lets the job have so many more. */
+/* Whether the resource manager permits so many more processes. */
 static int is_allowed(int64_t processes)
 {
     char why[512];

@@ -24,12 +24,12 @@ struct launcher {
 struct spawn {
     struct HYD_pg *pg;
     int fd, pid, group, proxy;  /* of the process that has called MPI_Comm_spawn */
-    HYD_spawned_reply reply;    /* NULL: that has been done */
+    HYD_spawned_reply reply;    /* NULL: already called */
     int failed;
     int began;                  /* proxies whose processes have all called MPI_Init */
     /* a timer, until all proxies have connected; -1: there is no limit */
     int clock;
-    int is_late;                /* it has expired once */
+    int is_late;                /* the timer has expired once */
     struct launcher *launchers; /* one for each proxy, in their order, or fewer */
     int launcher_count;
     struct spawn *next;
@@ -83,7 +83,7 @@ static void answer_if_over(struct spawn *s)
     answer(s, -1);
 }
 
-/* Proxies that have not connected yet are notified when they do. */
+/* Proxies that have not connected yet are notified when they connect. */
 static void fail(struct spawn *s, const struct HYD_proxy *cause, const char *why)
 {
     HYD_spawned_count();
@@ -156,8 +156,8 @@ static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, in
     fail(s, proxy, text);
 }
 
-/* A process that was ended by a signal ends the job when its proxy sends the exit codes (exits.c);
- * with -disable-auto-cleanup nothing does, and those that wait for the process find out
+/* A process that a signal has ended ends the job when its proxy sends the exit codes (exits.c).
+ * With -disable-auto-cleanup the job continues, and processes that wait for it detect that
  * themselves. */
 static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spawn_end *end)
 {
@@ -205,7 +205,8 @@ static struct launcher *find_launcher(int watch, struct spawn **spawn, int *numb
     return NULL;
 }
 
-/* One that has failed: its proxy will not come.  Hydra waits for it at the end of the job. */
+/* A launcher has failed: its proxy will not connect.  Hydra waits for the launcher at the end of
+ * the job. */
 static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
 {
     siginfo_t info = {.si_code = 0 };
@@ -285,8 +286,8 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
     HYD_step_cleanup_proxy(proxy);
 }
 
-/* For proxies that have not come; then once more for launchers that have been requested to end, and
- * do not. */
+/* First for proxies that have not connected; then for launchers that were ordered to end and have
+ * not. */
 static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_proxy *missing = NULL;

@@ -25,7 +25,7 @@
 #define KILL_DEFAULT_MS 5000
 #define LAUNCH_DEFAULT_MS 120000
 
-/* `more`: flags.  -1: it is not wanted. */
+/* `more`: flags. -1: the option is not given. */
 static int open_log(const char *name, const char *option, int more)
 {
     char error[HYDRA_MAX_PATH];
@@ -63,11 +63,11 @@ void HYD_step_start(void)
     HYD_step.zero_us = HYD_monotonic_us();
     HYD_effects_use();
 
-    /* what is started does not need the pipe of the signal handler */
+    /* started processes must not inherit the pipe of the signal handler */
     for (int i = 0; i < 2; i++)
         if (HYDU_sock_cloexec(HYD_server_info.cmd_pipe[i]) != HYD_SUCCESS)
             exit(1);
-    /* of the proxy above us, if this job runs in a process of another one */
+    /* set by the proxy above us if this job runs in a process of another job */
     unsetenv("HYDI_CONTROL_FD");
     if (HYD_secret_make(HYDT_bsci_info.launcher) != HYD_SUCCESS)
         exit(1);
