@@ -170,7 +170,7 @@ void HYD_step_free_missed(const struct HYD_pg *pg)
     MPL_free(missed);
 }
 
-/* Called at once, because the proxy may have ended later. */
+/* Called when the report arrives, because the proxy may end later. */
 static int find_epoch(const struct HYD_proxy *proxy, int connection)
 {
     const struct HYD_pmcd_pmi_pg_scratch *scratch = proxy->pg->pg_scratch;

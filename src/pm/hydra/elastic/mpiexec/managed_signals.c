@@ -16,8 +16,8 @@ static void send_to_all(int signum)
     errno = before;
 }
 
-/* Sends SIGSTOP, which no program can ignore.  SIGTSTP has no effect on processes with their own
- * session. */
+/* Sends SIGSTOP for SIGTSTP, because no program can ignore SIGSTOP, and SIGTSTP has no effect on
+ * processes with their own session. */
 static void suspension_cb(int signum)
 {
     send_to_all(signum == SIGTSTP ? SIGSTOP : SIGCONT);

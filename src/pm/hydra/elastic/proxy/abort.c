@@ -1,6 +1,6 @@
 /*
- * The abort of a process.  The output that it has left in its pipes is sent to mpiexec before the
- * abort, by which mpiexec ends.
+ * The abort of a process.  The output in its pipes is sent to mpiexec before the abort, which ends
+ * mpiexec.
  */
 
 #include "pmip.h"
@@ -32,7 +32,7 @@ static HYD_status send_frame(struct HYD_pmcd_hdr *hdr, const char *bytes, int co
     goto fn_exit;
 }
 
-/* The content of the pipe of a process' output, as far as it is there. */
+/* Sends the present content of the pipe of a process' output. */
 static HYD_status send_waiting(int process, int fd, enum HYD_pmcd_cmd cmd)
 {
     struct pollfd there = {.fd = fd,.events = POLLIN };
@@ -65,7 +65,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
     struct HYD_pmcd_hdr hdr;
     HYD_status status = HYD_SUCCESS;
 
-    /* A process may have sent all at once: that it has initialised, last words, and the abort. */
+    /* A process may have sent all at the same time: its initialisation, its last output, and the
+     * abort. */
     status = HYD_reports_flush();
     HYDU_ERR_POP(status, "unable to send the reports\n");
     for (int i = 0; i < p->local.proxy_process_count; i++) {
@@ -74,7 +75,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
         status = send_waiting(i, p->downstream.err[i], STDERR);
         HYDU_ERR_POP(status, "unable to send the last output of a process\n");
     }
-    /* it ends itself now, and its world for it; nobody else does */
+    /* the process ends itself now, and its world ends because of it; other processes continue */
     if (HYD_tasks_are_world()) {
         status = HYD_tasks_answer_abort(fd);
         goto fn_exit;

@@ -8,14 +8,14 @@
 
 struct waiting {
     int fd;
-    int closes;                 /* when all has been sent */
+    int closes;                 /* closes the connection when all replies have been sent */
     struct HYD_queue queue;
     struct waiting *next;
 };
 
 static struct waiting *waiting;
 
-/* Where it is, or where one more would be. */
+/* The link to the record, or the final link if there is none. */
 static struct waiting **find(int fd)
 {
     struct waiting **slot = &waiting;
@@ -39,7 +39,7 @@ static HYD_status read_cb(int fd, HYD_event_t events, void *userp)
     return HYD_pmcd_pmip_adapt_read_pmi(fd);
 }
 
-/* Data that nobody reads any more is dropped. */
+/* Drops data without a reader. */
 static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
 {
     struct waiting **slot = find(fd);
@@ -63,7 +63,7 @@ static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-/* From now on it is written to, and not read. */
+/* From now on the connection is only written to, not read. */
 static HYD_status wait_for_space(struct waiting **slot, int fd)
 {
     HYD_status status = HYD_SUCCESS;
@@ -82,8 +82,8 @@ static HYD_status wait_for_space(struct waiting **slot, int fd)
     goto fn_exit;
 }
 
-/* The process has ended, its connection may be closed already, and the number in use for something
- * else. */
+/* Whether the process has ended.  Its connection may be closed already, and the number may be in
+ * use again. */
 static int is_end(int error)
 {
     return error == EPIPE || error == ECONNRESET || error == EBADF || error == ENOTSOCK;
@@ -132,6 +132,6 @@ HYD_status HYD_answers_close(int fd)
 int HYD_answers_wait(int fd)
 {
     if (*find(fd))
-        (void) space_cb(fd, 0, NULL);    /* what is wrong is found again when it is read */
+        (void) space_cb(fd, 0, NULL);    /* a later read reports the error again */
     return *find(fd) != NULL;
 }

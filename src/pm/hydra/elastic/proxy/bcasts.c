@@ -23,7 +23,7 @@ static struct pmi_adapt_bcast *on_board(const struct slot *p)
     return HYD_board_bcasts(&HYD_proxy_state.board, p->process) + p->slot;
 }
 
-/* Those of a set. */
+/* Sets the gates of all slots of a set. */
 static void set_gates(uint32_t bcast, uint64_t gate)
 {
     for (const struct slot * p = slots; p; p = p->next)
@@ -39,7 +39,7 @@ static HYD_status take_slot(const struct bcast_order *order)
     HYD_status status = HYD_SUCCESS;
 
     if (i < 0)
-        goto fn_exit;           /* it has ended meanwhile */
+        goto fn_exit;           /* the process has ended meanwhile */
     while (p && (p->process != i || p->slot != (int) order->slot))
         p = p->next;
     if (!p) {

@@ -1,9 +1,10 @@
 /*
  * Proxy's side of the adapt board (see board.h and pmi_adapt.h).
  *
- * Why the order of the stores matters: a process publishes its count, then reads gate and limit;
- * the proxy shuts these, then reads the counts.  With a full fence between the two on both sides,
- * one of them sees the other: either the count is included in the ceiling, or the process waits.
+ * The order of the stores matters.  A process stores its count, then reads gate and limit; the
+ * proxy shuts these, then reads the counts.  With a full fence between the two steps on both sides,
+ * at least one side sees the store of the other: either the ceiling includes the count, or the
+ * process waits.
  */
 
 #ifndef _GNU_SOURCE
@@ -65,7 +66,8 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     error = HYD_plan_areas_create(&board->plans, slots, bytes, page);
     if (error || !board->ended)
         goto fn_fail;
-    /* Proxies run with standard descriptors closed; ours must not be taken for one of those. */
+    /* Proxies run with closed standard descriptors; the board's descriptor must not have such a
+     * number. */
     int low = memfd_create("elastic-board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     board->fd = low < 0 ? -1 : fcntl(low, F_DUPFD, FIRST_FD);
     error = errno;
@@ -73,7 +75,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
         close(low);
     if (board->fd < 0)
         goto fn_fail;
-    /* A mapping of a process stays: nobody can make the file shorter, or forbid to write to it. */
+    /* Seals the file, so that no process can shorten it or forbid writes to it. */
     struct sigaction usual = HYD_file_size_fails();
     error = ftruncate(board->fd, (off_t) bytes) < 0 ? errno : 0;
     HYD_file_size_ends(&usual);
@@ -132,7 +134,7 @@ int HYD_board_in_init(const struct HYD_board *board, int slot)
         __atomic_load_n(&board->slots[slot].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_INIT;
 }
 
-/* Of the processes that probe. */
+/* The greatest count of the processes that probe. */
 static uint64_t greatest_count(const struct HYD_board *board)
 {
     uint64_t greatest = 0;
@@ -148,8 +150,8 @@ static uint64_t greatest_count(const struct HYD_board *board)
     return greatest;
 }
 
-/* A position for a plan.  A process may name an earlier plan, withdrawn or over, until it has read
- * the board.  0: no memory. */
+/* Returns an offset for a plan, 0: no memory.  Until a process reads the board, its slot may still
+ * name an earlier plan. */
 static uint64_t take_slot(struct HYD_board *board, uint32_t serial, size_t bytes)
 {
     const uint32_t slots = board->control->slots;
@@ -190,8 +192,8 @@ int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan,
     struct pmi_adapt_control *control = board->control;
     const uint32_t last = control->plan_serial, serial = last == UINT32_MAX ? 1 : last + 1;
 
-    /* A process that is about to read an earlier plan, one that was withdrawn, sees that there is
-     * another, or is seen here. */
+    /* A process that begins to read an earlier, withdrawn plan either sees that there is a new one,
+     * or its serial number is seen here. */
     __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&control->plan_serial, serial, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -207,13 +209,13 @@ int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan,
     __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->prepared, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->plan_epoch, plan->epoch, __ATOMIC_RELEASE);
-    /* From here on every probe reads the limit, and at the plan. */
+    /* From here on every probe reads the limit and the plan. */
     __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     wake_all(control);
     return 0;
 }
 
-/* The decision takes a message up and one down; a greater margin is not worth the delay if the
+/* The decision takes one message up and one down.  A greater margin would cost more delay if the
  * program's pace changes. */
 #define LEAD_US 2000
 #define MARGIN_MOST 8
@@ -245,7 +247,7 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
 
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target)
 {
-    /* The limit first: a process that reads `agreed` reads the limit after that. */
+    /* Stores the limit first, because a process reads `agreed` and then the limit. */
     __atomic_store_n(&board->control->limit, target, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->agreed, epoch, __ATOMIC_SEQ_CST);
     wake_all(board->control);
@@ -253,7 +255,7 @@ void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target)
 
 void HYD_board_thaw(struct HYD_board *board)
 {
-    /* The gate stays shut: processes poll, and release what they had prepared. */
+    /* The gate stays shut, so that processes poll and release what they have prepared. */
     __atomic_store_n(&board->control->limit, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     wake_all(board->control);

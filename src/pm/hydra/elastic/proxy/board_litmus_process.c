@@ -161,7 +161,7 @@ int PMIU_Adapt_send(const char *line, int length)
     return 0;
 }
 
-/* The board is not mapped once more: a sanitizer knows memory by its address. */
+/* Does not map the board again, because a sanitizer identifies memory by its address. */
 static void take_slot(struct HYD_board *board, int slot, int rank)
 {
     MPIR_Board.control = board->control;
@@ -187,8 +187,8 @@ static uint64_t count(void)
     return MPIR_Adapt.count;
 }
 
-/* As in MPIR_Comm_adapt_commit_impl, in its order.  The line saves the proxy of this test looking
- * at the count. */
+/* As in MPIR_Comm_adapt_commit_impl, in the same order.  With the line the proxy of this test need
+ * not poll the count. */
 static void commit(void)
 {
     unsigned epoch = MPIR_Adapt.epoch + 1;

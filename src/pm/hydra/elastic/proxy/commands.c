@@ -15,14 +15,14 @@
 #include "upward.h"
 #include "requests.h"
 
-/* A command in its turn. */
+/* The command to carry out. */
 struct command {
     const struct HYD_adapt_message *message;
     const char *payload;
     struct HYD_relay_frozen *answer;
 };
 
-/* Number of local processes that the plan names, or -1 if it is none. */
+/* Number of local processes in the plan, or -1: the plan is invalid. */
 static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
 {
     int participants = 0;
@@ -39,7 +39,8 @@ static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
     return participants;
 }
 
-/* The processes of the board cannot take part, because of `error`: it is withdrawn. */
+/* Reports that the processes of the board cannot take part, because of `error`; the adaptation will
+ * be withdrawn. */
 static HYD_status report_unable(uint32_t epoch, int error)
 {
     char payload[REPORT_UNABLE_BYTES + 128];
@@ -88,7 +89,7 @@ static HYD_status on_plan(const struct command *c)
     goto fn_exit;
 }
 
-/* The number that is the payload. */
+/* The number in the payload. */
 static HYD_status number_of(const struct command *c, uint64_t * number)
 {
     HYD_status status = HYD_SUCCESS;
@@ -110,7 +111,7 @@ static struct {
     uint64_t ceiling;
 } frozen;
 
-/* To whoever sent the command, or to mpiexec. */
+/* Replies to the sender of the command, or to mpiexec. */
 static HYD_status answer_freeze(struct HYD_relay_frozen *answer)
 {
     if (!answer)
@@ -180,7 +181,7 @@ static HYD_status on_counts(const struct command *c)
     HYDU_ERR_POP(status, "unable to notify mpiexec that the processes have committed\n");
     HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_proxy_process_count() * sizeof(*counts),
                         status);
-    /* Ended processes count too: their progress decides what their end means. */
+    /* Includes ended processes, because the effect of their end depends on their progress. */
     for (int i = 0; i < HYD_proxy_process_count(); i++) {
         counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
         counts[n].phase = __atomic_load_n(&HYD_proxy_state.board.slots[i].phase, __ATOMIC_ACQUIRE);
@@ -188,7 +189,7 @@ static HYD_status on_counts(const struct command *c)
         counts[n].phase_ms = HYD_board_phase_ms(&HYD_proxy_state.board, i);
         n++;
     }
-    status = HYD_upward_repeat();       /* what the counts mean depends on it */
+    status = HYD_upward_repeat();       /* the counts are interpreted with these reports */
     HYDU_ERR_POP(status, "unable to notify mpiexec that the processes have committed\n");
     status = HYD_reports_send(REPORT_COUNTS, c->message->epoch, 0, counts, n * sizeof(*counts));
 
@@ -241,7 +242,7 @@ static HYD_status on_break(const struct command *c)
     return HYD_exits_break(c->payload, c->message->bytes);
 }
 
-/* Of process sets, for processes that read their board (pmi_adapt.h). */
+/* Offer of a change through process sets, for processes that read their board (pmi_adapt.h). */
 static HYD_status on_offer(const struct command *c)
 {
     uint32_t offer;
@@ -260,7 +261,7 @@ static HYD_status on_offer(const struct command *c)
     goto fn_exit;
 }
 
-/* mpiexec waits for it to be on this board. */
+/* Changes the board, and confirms it to mpiexec, which waits for that. */
 static HYD_status set_and_confirm(const struct command *c, void (*set) (struct HYD_board *))
 {
     uint64_t number;
@@ -362,7 +363,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_SET_SHARED] = on_set_shared
 };
 
-/* The others have the number of a sample, or none. */
+/* Whether commands of this kind have an epoch.  Others have the number of a sample, or no
+ * number. */
 static int has_epoch(uint32_t kind)
 {
     return kind < STEP_PERFORMANCE;

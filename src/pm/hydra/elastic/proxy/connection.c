@@ -19,17 +19,17 @@
 
 #define CONNECTIONS_MAX 1024
 #define OURS_MAX 256            /* before idle ones are closed */
-#define STRANGERS_MAX 64        /* that have not sent the key */
+#define STRANGERS_MAX 64        /* connections that have not sent the key */
 
 struct HYD_connection {
     int fd;
-    int output_fd;              /* duplicate, while there is something to send, else -1 */
-    int ours;                   /* we made it: relays go out, answers come in */
-    uint32_t address;           /* of the other end if it is ours */
+    int output_fd;              /* duplicate while data waits to be sent, else -1 */
+    int ours;                   /* this proxy made it: sends relays and receives replies */
+    uint32_t address;           /* of the other end if `ours` */
     uint16_t port;
-    int greeted;                /* the key has come */
+    int greeted;                /* the key has arrived */
     int broken;                 /* it ends with its next event */
-    char *in;                   /* what has come of the next message */
+    char *in;                   /* received part of the next message */
     size_t used, capacity;
     struct HYD_queue queue;
     struct HYD_connection *next;
@@ -158,7 +158,7 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
         unauthenticated += !c->ours && !c->greeted;
     }
     if (n >= CONNECTIONS_MAX || unauthenticated >= STRANGERS_MAX) {
-        close(accepted);        /* who is meant is sent by mpiexec */
+        close(accepted);        /* mpiexec sends the address of the right proxy */
         goto fn_exit;
     }
     status = new_connection(accepted, 0, &c);
@@ -184,7 +184,7 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
         if (listen_fd >= 0)
             close(listen_fd);
         listen_fd = -1;
-        *port = 0;              /* no port is free: mpiexec notifies this proxy itself */
+        *port = 0;              /* no port is free: mpiexec sends to this proxy directly */
         goto fn_exit;
     }
     status = HYDT_dmx_register_fd(1, &listen_fd, HYD_POLLIN, NULL, accept_cb);
@@ -198,8 +198,7 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
     goto fn_exit;
 }
 
-/* Other worlds have other trees: connections that were made for previous ones are closed at
- * last. */
+/* Closes idle connections when there are too many: each world has another tree. */
 static void limit_ours(void)
 {
     struct HYD_connection *oldest = NULL;
@@ -218,7 +217,8 @@ static void limit_ours(void)
 
 struct HYD_connection *HYD_connection_to(uint32_t address, uint16_t port)
 {
-    const int tries = 1;        /* a host that sends nothing is given up after some seconds */
+    /* a host without a reply counts as unreachable after some seconds */
+    const int tries = 1;
     struct sockaddr_in where = {.sin_family = AF_INET,.sin_port = port,.sin_addr = {address} };
     struct HYD_connection *c;
 
@@ -242,7 +242,7 @@ struct HYD_connection *HYD_connection_to(uint32_t address, uint16_t port)
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
-/* Bytes of the message that begins in c->in, as far as is known yet; 0: it cannot be one. */
+/* Bytes of the message that begins in c->in, as far as known; 0: it is invalid. */
 static size_t message_bytes(const struct HYD_connection *c)
 {
     struct HYD_relay_head relay;
@@ -269,7 +269,7 @@ static size_t message_bytes(const struct HYD_connection *c)
     return HYD_relay_head_holds(&relay) ? HYD_relay_bytes(&relay) : 0;
 }
 
-/* In the same time whatever is wrong. */
+/* Takes the same time for every key. */
 static int is_key(const char *bytes)
 {
     unsigned char difference = 0;

@@ -1,7 +1,8 @@
 /*
- * Processes of the launch that end before MPI_Init, or without MPI_Finalize: others wait for ever
- * in a barrier of PMI that such a process has not entered (exits.h).  MPI_Init has several.  Of the
- * processes of MPI_Comm_spawn this file has those that had begun; spawned.c has the others.
+ * Processes of the launch that end before MPI_Init, or without MPI_Finalize: others would wait for
+ * ever in a PMI barrier that such a process has not entered (exits.h).  MPI_Init has several
+ * barriers.  This file also handles processes of MPI_Comm_spawn that had begun to use MPI;
+ * spawned.c handles the others.
  *
  * State: the first of them, and whether others wait; owned by early_ends.c, used from the event
  * loop only.
@@ -24,12 +25,12 @@
 static int missed = -1;         /* the first process that has ended early */
 static struct HYD_launch_end missed_end;
 static int others_wait = 0;     /* a process is in a barrier that it has not entered */
-static int *entered = NULL;     /* how many barriers each process has; NULL: none */
+static int *entered = NULL;     /* number of barriers that each process has entered; NULL: none */
 static int barriers_over = 0;
-/* mpiexec knows that a process which was in a barrier uses sessions */
+/* it was reported to mpiexec that a process in a barrier uses sessions */
 static int reported_sets = 0;
 
-/* The first process of MPI_Comm_spawn that has ended in use; -1: none. */
+/* The first process of MPI_Comm_spawn that ended between MPI_Init and MPI_Finalize; -1: none. */
 static struct {
     int process_id, wait_status, connection;
 } spawned_end = {.process_id = -1 };
@@ -79,8 +80,7 @@ static void miss(int process_id, int begun, int wait_status, int connection)
 
 #define GROUP_POLL_MS 500
 
-/* With -pmi-port a process, or a child of its, connects when it begins; the child is in its process
- * group. */
+/* With -pmi-port a process, or a child in its process group, connects when it begins to use MPI. */
 static int may_connect(int process_id)
 {
     return HYD_proxy_state.processes[process_id].leader > 0 &&
@@ -96,10 +96,10 @@ static int is_unused(int process_id)
         (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
 }
 
-/* All that it has sent has been read.  In MPI_Init others wait for it, also in shared memory.
- * Later it will not enter the next barrier: the last one that it entered is over, so that a barrier
- * in which others wait is another one.  With auto-cleanup the job ends for it in any case; with
- * sessions nobody waits for it. */
+/* Whether a process, all of whose messages have been read, ended while others may wait for it.  In
+ * MPI_Init others wait for it, also in shared memory.  Later it will not enter the next barrier:
+ * the last one that it entered is over, so others wait in another one.  With auto-cleanup the job
+ * ends in any case; with sessions no process waits for it. */
 static int ended_in_use(int process_id)
 {
     const struct HYD_proxy_process *p =
@@ -136,7 +136,7 @@ void HYD_exits_spawned_ended(int process_id, int wait_status, int connection)
     check_spawned();
 }
 
-/* Stock ends the job for one that was killed by a signal. */
+/* Stock ends the job if a signal has killed a process. */
 void HYD_exits_check_early(int process_id)
 {
     const struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
@@ -171,8 +171,8 @@ void HYD_exits_closed(int process_id)
         HYD_exits_wake_at_end(process_id);
 }
 
-/* The end of its connection, which may not have been read yet; one that was used may be closed
- * here, too. */
+/* Reads the connection up to its end, which may not have been read yet.  A used connection may be
+ * closed here, too. */
 void HYD_exits_read_connection(int process_id)
 {
     int fd =

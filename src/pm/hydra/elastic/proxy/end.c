@@ -7,11 +7,11 @@
 #include "pmip_adapt.h"
 #include "wire/event_loop.h"
 
-#define STUCK_S 5               /* so long it has done nothing */
-#define STUCK_TICKS_PERMILLE 5  /* of a processor, that still is nothing */
+#define STUCK_S 5               /* a process without progress for this time is stuck */
+#define STUCK_TICKS_PERMILLE 5  /* of a processor; less counts as no progress */
 
 static int signal_sent = 0;            /* the signal */
-static int signal_s = 0;          /* seconds since */
+static int signal_s = 0;          /* seconds since the signal */
 static int64_t end_after_ms = 0;
 static uint64_t *ticks = NULL;  /* of each process, when they were checked last */
 
@@ -35,7 +35,7 @@ void HYD_pmcd_pmip_adapt_kill(pid_t pid, pid_t group, int signum)
 struct process_status {
     char state;                 /* of the first thread: R, S, D, T, ... */
     uint64_t ticks;             /* of processor time, all threads */
-    int left_alone;             /* a debugger has it, or it writes its core */
+    int left_alone;             /* a debugger traces it, or it writes a core file */
     int catches, blocks;        /* the signal */
     int threads;
     int busy;                   /* another thread runs, or waits for a device */
@@ -62,8 +62,8 @@ static int read_text(const char *path, char *text, size_t bytes)
     return n > 0;
 }
 
-/* State, process group and processor time: fields 3, 5, 14 and 15; the name before them may hold
- * anything. */
+/* State, process group and processor time: fields 3, 5, 14 and 15.  The name before them may
+ * contain any characters. */
 static int read_stat(const char *folder, char *state, int *group, uint64_t *used)
 {
     char path[64], text[1024];
@@ -89,7 +89,7 @@ static int is_living_member(const char *folder, pid_t leader)
         state != 'X';
 }
 
-/* killpg() alone also finds processes that have ended and that nobody waits for, as in some
+/* killpg() alone would also find ended processes for which no parent waits, as in some
  * containers. */
 int HYD_end_group_lives(pid_t leader)
 {
@@ -167,7 +167,8 @@ static int read_status(pid_t pid, struct process_status *process_status)
 
 /* ---- what that means ------------------------------------------------------------------------- */
 
-/* It would have ended: it was just being made when the signal came, or it is stopped. */
+/* Whether the signal has not reached the process: it was being created at that time, or it is
+ * stopped. */
 static int was_not_reached(const struct process_status *process_status)
 {
     return !process_status->catches && !process_status->blocks;
@@ -177,7 +178,7 @@ static int is_stuck(int process_id, const struct process_status *process_status)
 {
     uint64_t few = (uint64_t) sysconf(_SC_CLK_TCK) * STUCK_S * STUCK_TICKS_PERMILLE / 1000;
 
-    /* An interactive program goes on after an interrupt, and may wait in its first thread for
+    /* An interactive program continues after an interrupt, and its first thread may wait for
      * others. */
     if (signal_sent == SIGINT && process_status->threads > 1)
         return 0;
@@ -207,7 +208,7 @@ static void judge(int process_id)
 
     if (!lives(process_id))
         return;
-    if (!read_status(pid, &process_status)) { /* no descriptor is left to read it with */
+    if (!read_status(pid, &process_status)) { /* no free descriptor to read it */
         if (late)
             end_process(process_id, "has not ended");
         return;

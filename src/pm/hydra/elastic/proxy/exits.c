@@ -19,15 +19,15 @@
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
 
-static int cause = -1;        /* process for whose end we kill the others */
-static int killing = 0;         /* all processes have been killed, or are in a moment */
+static int cause = -1;        /* process because of whose end we kill the others */
+static int killing = 0;         /* all processes have been killed, or will be killed next */
 static int may_be_let_go = 0;   /* by a change through process sets */
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-/* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we
- * are called again; it is closed only in the round after, because that loop decides whether all is
- * over before it waits for a process, and then needs one more event to decide again. */
+/* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so this
+ * is called again, and closes it in the next round.  The main loop checks whether all is over
+ * before it waits for a process, so it needs one more event for another check. */
 static HYD_status close_at_end(const struct HYD_proxy_process *p, int *fd)
 {
     const int closed = *fd;
@@ -57,7 +57,7 @@ HYD_status HYD_exits_watch(void)
             continue;
         p->watch_fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[i], 0);
         if (p->watch_fd < 0)
-            continue;   /* an old kernel: noticed when its output closes */
+            continue;   /* an old kernel: detected when its output closes */
         status = HYDU_sock_cloexec(p->watch_fd);
         HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
         status = HYDT_dmx_register_fd(1, &p->watch_fd, HYD_POLLIN, (void *) (size_t) i,
@@ -74,7 +74,7 @@ HYD_status HYD_exits_watch(void)
 
 /* ---- waking the main loop -------------------------------------------------------------------- */
 
-#define POLL_MS 100             /* where the kernel does not wake it */
+#define POLL_MS 100             /* for kernels without pidfds */
 
 static HYD_status nothing(void)
 {
@@ -110,7 +110,7 @@ void HYD_exits_wake_at_end(int process_id)
 
 /* ---- processes that leave -------------------------------------------------------------------- */
 
-/* mpiexec ends the job for a process that was killed by a signal: this one exited, as in a
+/* mpiexec ends the job if a signal has killed a process.  Reports an exit code instead, as in a
  * shell. */
 static void soften_exit_status(int process_id)
 {
@@ -204,8 +204,8 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* As stock wants it, in whatever order processes are waited for: the exit status of the job is that
- * of the process that broke off, an error at least, and not that of those we killed for it. */
+/* As in stock, for any order of waiting: the exit status of the job is that of the aborted process,
+ * and not 0.  Processes that we killed because of it do not count. */
 static void adjust_exit_status(int process_id, int wait_status)
 {
     int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
@@ -216,7 +216,7 @@ static void adjust_exit_status(int process_id, int wait_status)
         *status = 0;
 }
 
-/* A process that was killed has no exit status of its own; any other signal is one. */
+/* SIGKILL does not count as an exit status; any other signal does. */
 int HYD_pmcd_pmip_adapt_status(int wait_status)
 {
     return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? 0 : wait_status;
@@ -244,7 +244,7 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
     if (cause < 0 && !killing)
         cause = process_id;
-    /* Stock has just put a makeshift over the status of one that was waited for before. */
+    /* Stock has just overwritten the status of a process that was waited for before. */
     if (HYD_proxy_state.processes[process_id].ended)
         adjust_exit_status(process_id, HYD_proxy_state.processes[process_id].wait_status);
     if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
@@ -254,9 +254,9 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     }
 }
 
-/* When all processes have ended by themselves in a window, mpiexec may want to know how far they
- * came (STEP_COUNTS) before it decides: we stay until it has.  After a death by signal there is
- * nothing to decide, and stock's report must not wait. */
+/* Whether the proxy waits for mpiexec.  When all processes have ended by themselves in a window,
+ * mpiexec may query their progress (STEP_COUNTS) before it decides.  After a death by signal there
+ * is no decision, and stock's report must not wait. */
 static int awaits_decision(void)
 {
     if (!HYD_board_in_window(&HYD_proxy_state.board) || HYD_pmcd_pmip.downstream.forced_cleanup)
@@ -277,7 +277,7 @@ static int runs(int process_id)
         info.si_pid == 0;
 }
 
-/* After a signal that is passed on in stock's way, the proxy does not report how processes end. */
+/* After a signal that stock passes on, the proxy does not report the ends of processes. */
 int HYD_pmcd_pmip_adapt_signalled(int signum)
 {
     int suspends = signum == SIGSTOP || signum == SIGCONT;
@@ -292,8 +292,8 @@ int HYD_pmcd_pmip_adapt_signalled(int signum)
     return suspends;
 }
 
-/* All output is closed.  Stock then waits for the ends of processes and for nothing else: no signal
- * of mpiexec is passed on, and no process is answered. */
+/* Called when all output is closed.  Stock then only waits for ends of processes: it passes on no
+ * signal of mpiexec, and replies to no process. */
 int HYD_pmcd_pmip_adapt_busy(void)
 {
     int spawned = HYD_spawned_busy(), busy = spawned || HYD_tasks_live();
@@ -302,7 +302,7 @@ int HYD_pmcd_pmip_adapt_busy(void)
         const struct HYD_proxy_process *p = &HYD_proxy_state.processes[i];
         if (p->undecided && !killing)
             busy = 1;
-        /* how it ended decides whether we stay: the main loop waits for it first */
+        /* its status decides whether the proxy stays; the main loop waits for it first */
         if (!p->ended && p->watch_fd >= 0 &&
             (HYD_board_in_window(&HYD_proxy_state.board) || HYD_sets_connected(i)))
             busy = 1;
@@ -310,7 +310,7 @@ int HYD_pmcd_pmip_adapt_busy(void)
     for (int i = 0; i < HYD_proxy_process_count(); i++)
         if (runs(i)) {
             busy = 1;
-            if (!spawned)       /* whose ends wake it */
+            if (!spawned)       /* their ends wake the loop */
                 HYD_exits_wake_at_end(i);
         }
     return busy || (HYD_proxy_state.processes && awaits_decision());
@@ -331,8 +331,7 @@ static void report_exit(int process_id, int wait_status)
     HYD_write_exited(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
                      (uint32_t) wait_status);
     HYD_proxy_state.processes[process_id].reported = 1;
-    /* If mpiexec has failed, the main loop finds out by itself.  An end that is an error must not
-     * wait. */
+    /* If mpiexec has failed, the main loop detects that.  An end that is an error must not wait. */
     HYD_upward_repeat();
     HYD_reports_gather(REPORT_EXITED, HYD_proxy_state.epoch, payload, sizeof(payload));
     if (wait_status != 0)
@@ -348,8 +347,8 @@ void HYD_exits_report_earlier(void)
     }
 }
 
-/* SF3: a process that has used sets has exited, and is neither parked nor was let go.  That its
- * connection is closed may be seen later, or never: a child may have it. */
+/* SF3: whether a process that has used sets has exited without being parked or permitted to exit.
+ * The end of its connection may be detected later, or never, because a child may have it. */
 static int has_broken_off(int process_id)
 {
     const struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
@@ -360,7 +359,7 @@ static int has_broken_off(int process_id)
         !HYD_pmcd_pmip_adapt_is_let_go(process_id);
 }
 
-/* As if the end of the connection had been read. */
+/* Same effect as reading the end of the connection. */
 static void close_connection(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
@@ -400,15 +399,15 @@ static void note_exit(int process_id, int wait_status)
         killing = 1;
     }
     adjust_exit_status(process_id, wait_status);
-    /* The number may soon be somebody else's: no signal of ours may go there. */
+    /* The number may be used again: no further signal must be sent to it. */
     HYD_pmcd_pmip.downstream.pid[process_id] = -1;
     if (broke_off)
         close_connection(process_id);
     if (!watched)
         return;
 
-    /* The process that failed is named before those that we killed for it, in whatever order they
-     * are waited for. */
+    /* The failed process is reported before those that we killed because of it, in any order of
+     * waiting. */
     if (cause >= 0 && process_id != cause && !HYD_proxy_state.processes[cause].ended) {
         p->held = 1;
         return;
@@ -431,7 +430,7 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
     note_exit(process_id, wait_status);
     HYD_exits_read_connection(process_id);
     HYD_exits_check_early(process_id);
-    if (all_ended()) {          /* before the proxy's own end */
+    if (all_ended()) {          /* before the proxy ends */
         HYD_upward_flush();
         HYD_reports_flush();
     }

@@ -1,14 +1,14 @@
 /*
  * The first messages of a proxy and mpiexec on a control connection over the network: the proxy's
  * proxy id (stock), its half of the job's secret, and mpiexec's half.  A proxy that inherited its
- * connection has nothing to prove.  Runs before the proxy does anything else, so it may wait.
+ * connection need not authenticate.  Runs before all other work of the proxy, so it may block.
  */
 
 #include "pmip.h"
 #include "pmip_adapt.h"
 #include "wire/job_secret.h"
 
-static int lacks_secret = 0;    /* and should have one: HYD_secret_take has reported why */
+static int lacks_secret = 0;    /* it should have one: HYD_secret_take has reported the reason */
 
 static int is_inherited(void)
 {
@@ -32,7 +32,7 @@ HYD_status HYD_pmcd_pmip_handshake(void)
 
     if (is_inherited() || (!HYD_secret_is_set() && !lacks_secret))
         goto fn_exit;
-    /* Without it all are zeros, by which mpiexec knows whom it need not wait for. */
+    /* Without a secret all bytes are 0, so that mpiexec does not wait for this proxy. */
     status =
         HYDU_sock_write(control, HYD_secret_half(HYD_SECRET_OF_PROXY), HYD_SECRET_HALF_BYTES,
                         &count, &closed, HYDU_SOCK_COMM_MSGWAIT);

@@ -1,5 +1,5 @@
 /*
- * Messages of mpiexec: each goes to its handler (wire/kinds.h).  Messages other than those between
+ * Passes each message of mpiexec to its handler (wire/kinds.h).  Messages that are not between
  * mpiexec and the proxy themselves are commands of the step manager.
  */
 
@@ -16,7 +16,7 @@
 static HYD_status on_listen(const char *payload, size_t bytes)
 {
     uint16_t port = 0;
-    HYD_status status = HYD_pmcd_pmip_adapt_channel();  /* also without an adaptive process here */
+    HYD_status status = HYD_pmcd_pmip_adapt_channel();  /* also if no process here is adaptive */
 
     HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
     status = HYD_connection_listen(payload, bytes, &port);

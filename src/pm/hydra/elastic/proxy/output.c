@@ -17,7 +17,7 @@
 
 static int opened = 0, waits_for_space = 0, counting = 0;
 static uint64_t sent = 0, capacity = 0;
-static int held = 0;            /* output is left where it is */
+static int held = 0;            /* output stays in the pipes */
 
 static int counts(void)
 {
@@ -154,9 +154,9 @@ void HYD_pmcd_pmip_adapt_output(int bytes)
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* A connection that is closed while something is unread is reset, and what the kernel has not sent
- * yet is dropped. mpiexec reports space as long as the reader of its output takes some, until it
- * has read the exit status. */
+/* If a connection is closed while input is unread, it is reset, and the kernel drops unsent data.
+ * mpiexec sends credit as long as the reader of its output makes progress, until it has read the
+ * exit status. */
 static void wait_until_mpiexec_closes(void)
 {
     struct pollfd connection = {.fd = control(),.events = POLLIN };

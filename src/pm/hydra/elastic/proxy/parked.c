@@ -10,7 +10,7 @@
 #include "sets.h"
 #include "spawned.h"
 
-/* Any line of a process makes its end a failure before it is handled; so this one is handled
+/* Any line of a process makes its end a failure before it is handled, so this line is handled
  * last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
 {
@@ -29,7 +29,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
 
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
-    /* it has come to the port of -pmi-port, and has not said who it is */
+    /* it has connected to the port of -pmi-port, and has not identified itself */
     if (process_id < 0) {
         HYDT_dmx_deregister_fd(fd);
         HYD_spawned_close(fd);

@@ -8,13 +8,13 @@
 #include "wire/loop_set.h"
 #include "wire/sample.h"
 
-/* Switched off, what was written before is not reported any more. */
+/* False: measurement is off; older data is not reported. */
 static int is_measured(const struct HYD_board *board)
 {
     return __atomic_load_n(&board->control->perf_interval_ms, __ATOMIC_RELAXED) != 0;
 }
 
-/* A process that has ended, or measures nothing, is nowhere. */
+/* Leaves the position unknown if the process has ended or measures nothing. */
 static void read_position(const struct HYD_board *board, int i, struct HYD_sample_row *row)
 {
     struct pmi_adapt_position in_phase;
@@ -46,7 +46,7 @@ static struct HYD_sample_row read_slot(const struct HYD_board *board, int i)
     return row;
 }
 
-/* Graphs that cannot be used are counted; that nothing has been written is no mistake. */
+/* Returns the number of unusable graphs.  A graph that was not written yet is not counted. */
 static uint32_t read_graphs(const struct HYD_board *board, struct loop_reduction *reduction,
                             struct pmi_adapt_graph *graph)
 {

@@ -19,9 +19,10 @@
 
 #define CARD_BYTES_MAX 8192     /* addresses of one process */
 
-static int initialised = 0, ready = 0;  /* adaptive processes that have reported so */
+/* number of adaptive processes that have sent this report */
+static int initialised = 0, ready = 0;
 
-/* Commands that each process sends once: the last one's goes up with all others'. */
+/* Commands that each process sends once: they are sent to mpiexec together with the last one. */
 static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes,
                                  int is_reported)
 {
@@ -66,7 +67,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     }
     size_t fixed =
         HYD_write_init(payload, rank, reported, namespace ? strtoull(namespace, NULL, 10) : 0);
-    /* before the first adaptive one of a launch there may be no loop that would send it later */
+    /* before the first adaptive process of a launch there may be no event loop that would send it
+     * later */
     status = reported != REPORT_MODE_RIGID
                  ? report_of_each(REPORT_INIT, HYD_proxy_state.join.epoch, payload,
                                   fixed + (size_t) bytes, ++initialised)
@@ -121,7 +123,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
                             fixed + (size_t) (bytes > 0 ? bytes : 0));
 }
 
-/* The command of the last process of a board, for all. */
+/* A command that the last process of a board sends for all. */
 static HYD_status report_of_board(uint32_t kind, int fd, char *args[])
 {
     const char *epoch = HYD_pmi_line_argument(args, "epoch");

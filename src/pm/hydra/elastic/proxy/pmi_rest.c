@@ -38,7 +38,7 @@ int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length)
     return 1;
 }
 
-/* Bytes of the first lines of a spawn; 0: it is none. */
+/* Bytes of the first lines of a spawn; 0: the command is no spawn. */
 static int head_of_spawn(const char *buffer, int length)
 {
     const char begin[] = "mcmd=spawn\n", last[] = "\nspawnssofar=";

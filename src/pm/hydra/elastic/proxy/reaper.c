@@ -8,9 +8,10 @@
 #include <sys/wait.h>
 #include "pmi_adapt_set.h"
 
-#define END_MS 1000     /* it ends at once, if the machine is not very busy */
+#define END_MS 1000     /* it usually ends at once */
 
-/* To the reaper: one more, or one less; of 0: none is left.  From it, once: who it is, and 1. */
+/* To the reaper: a process group begins or ends; leader 0: none is left.  From the reaper, once:
+ * its pid, and 1. */
 struct word {
     pid_t leader;
     int lives;
@@ -39,8 +40,8 @@ static void take(const struct word *word)
 
 /* ---- the reaper ------------------------------------------------------------------------------ */
 
-/* Nothing of the proxy's is held open, and no signal meant for it reaches us.  The rest is its
- * line. */
+/* Closes all descriptors of the proxy except the line, and leaves its process group, so that its
+ * signals do not reach the reaper. */
 static int stand_apart(int fd)
 {
     sigset_t all;
@@ -65,7 +66,7 @@ static void guard(int fd)
 
     fd = stand_apart(fd);
     if (fd < 0)
-        _exit(1);       /* of no use */
+        _exit(1);       /* without the line it cannot work */
     send(fd, &word, sizeof(word), MSG_NOSIGNAL);
     while (read(fd, &word, sizeof(word)) == (ssize_t) sizeof(word))
         take(&word);
@@ -76,8 +77,8 @@ static void guard(int fd)
 
 /* ---- the proxy ------------------------------------------------------------------------------ */
 
-/* One that knows what is known here.  Not as a child: the proxy waits for whatever child it has
- * before it ends, and the reaper for the proxy. */
+/* Starts a reaper and sends it all known groups.  The reaper is not a child: the proxy waits for
+ * all children before it ends, and the reaper waits for the end of the proxy. */
 static void start(void)
 {
     int ends[2];
@@ -99,7 +100,8 @@ static void start(void)
     }
 }
 
-/* It has been killed, or does not listen: then it would kill what is somebody else's later. */
+/* Replaces a reaper that was killed or does not read.  Otherwise it might later kill groups whose
+ * numbers were used again. */
 static void replace(void)
 {
     struct word word;

@@ -6,9 +6,9 @@
 #include "upward.h"
 #include "wire/send_queue.h"
 
-/* A relay whose parts have not all answered. */
+/* A relay with parts that have not replied. */
 struct relay {
-    struct HYD_connection *parent;  /* who gets the answer; NULL: mpiexec, or nobody any more */
+    struct HYD_connection *parent;  /* gets the reply; NULL: mpiexec, or no receiver any more */
     int to_mpiexec;
     int waiting;                /* parts */
     struct HYD_relay_answer answer;
@@ -17,7 +17,7 @@ struct relay {
     struct relay *next;
 };
 
-/* A part of it that is with a child. */
+/* A part of a relay that was sent to a child. */
 struct part {
     struct relay *relay;
     struct HYD_connection *child;
@@ -88,7 +88,7 @@ static HYD_status answer_if_complete(struct relay *relay)
     goto fn_exit;
 }
 
-/* The part has answered or has failed; n of it were not reached. */
+/* The part has replied or has failed; n of its targets were not reached. */
 static HYD_status end_part(struct part *part, const uint32_t *failed, uint32_t n)
 {
     struct part **link;
@@ -129,7 +129,7 @@ static HYD_status new_relay(struct HYD_connection *parent, const struct HYD_rela
     goto fn_exit;
 }
 
-/* Sends the relay to the first of n targets, for all of them. */
+/* Sends the relay to the first of n targets, which serves all of them. */
 static HYD_status pass_on(struct relay *relay, const struct HYD_relay_head *head,
                           const struct HYD_relay_target *targets, uint32_t n,
                           struct HYD_block *payload)
@@ -257,7 +257,7 @@ HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *bytes
         if (part->child == child && part->relay->answer.id == head.id)
             break;
     if (!part || !HYD_relay_answer_holds(&head, part->n)) {
-        HYD_connection_break(child);        /* not what we requested */
+        HYD_connection_break(child);        /* not a valid reply */
         return HYD_SUCCESS;
     }
     const struct HYD_relay_frozen *frozen =
@@ -286,7 +286,7 @@ HYD_status HYD_relay_failed(struct HYD_connection *c)
 
     for (struct relay *relay = relays; relay; relay = relay->next)
         if (relay->parent == c)
-            relay->parent = NULL;       /* nobody wants the answer any more */
+            relay->parent = NULL;       /* the reply has no receiver any more */
     while (status == HYD_SUCCESS && (part = part_with(c)))
         status = end_part(part, part->numbers, part->n);
     return status;

@@ -9,7 +9,7 @@ static struct {
     char *bytes;                /* as in HYD_ADAPT_REPORTS, or NULL */
     size_t used, capacity;
     int n;
-    int64_t since_us;           /* of the first */
+    int64_t since_us;           /* of the first waiting report */
 } waiting;
 static int flushed = 0;
 
@@ -44,7 +44,7 @@ int HYD_reports_have_begun(void)
     return flushed;
 }
 
-/* One that waited alone goes as it is. */
+/* A single waiting report is sent without the list. */
 HYD_status HYD_reports_flush(void)
 {
     struct HYD_adapt_message first;
@@ -115,5 +115,5 @@ int64_t HYD_reports_wait_ms(void)
 
 void HYD_reports_due(void)
 {
-    HYD_reports_flush();        /* if mpiexec has failed, the main loop finds out by itself */
+    HYD_reports_flush();        /* if mpiexec has failed, the main loop detects that */
 }

@@ -49,7 +49,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_request_withdraw(int fd, char *args[])
     return HYD_reports_send(REPORT_SIZE_REQUEST_WITHDRAWN, 0, 0, payload, bytes);
 }
 
-/* The members of the list that are ours. */
+/* Writes the end for all holders in the list that are processes of this proxy. */
 static void notify_holders(const char *list, uint32_t holders, struct pmi_adapt_request_end *end)
 {
     for (uint32_t k = 0; k < holders; k++) {

@@ -1,8 +1,7 @@
 /*
- * A program's PMI commands about itself, forwarded to mpiexec: the sizes that it can use, messages
- * that it had not received by commit.  Nothing is decided or stored here; a line that is too long
- * or malformed is not forwarded.  See pmip_adapt.h for the contract and doc/developer/pmi.md for
- * the lines.
+ * Forwards a program's PMI commands about itself to mpiexec: sizes that it can use, messages that
+ * it had not received at commit.  Decides and stores nothing; does not forward lines that are too
+ * long or malformed.  See pmip_adapt.h for the contract and doc/developer/pmi.md for the lines.
  */
 
 #include "pmip.h"

@@ -4,7 +4,7 @@
 #include "commands.h"
 #include "sequence.h"
 
-/* A command that has come before one that was sent before it. */
+/* A command that arrived before an earlier one. */
 struct early {
     struct HYD_adapt_message message;
     struct early *next;
@@ -55,7 +55,7 @@ HYD_status HYD_sequence_deliver(const struct HYD_adapt_message *message, const c
 
     if (message->sequence > next_sequence)
         return keep_early(message, payload);
-    if (message->sequence < next_sequence)      /* the first answer may be on a longer way */
+    if (message->sequence < next_sequence)      /* the first reply may take a longer path */
         return HYD_commands_repeated(message->sequence, answer);
     do {
         next_sequence++;

@@ -1,7 +1,7 @@
 /*
- * The same query of several processes (set_calls.h): its reply goes to other processes, too, as
- * long as `invalidations` is what it was when the query was sent: they could cache it as well
- * (session_cache.c), and mpiexec has all such replies invalidated (SA1).
+ * Equal queries of several processes (set_calls.h).  The reply is passed to other processes too, as
+ * long as `invalidations` has the value of when the query was sent: these processes could cache it
+ * as well (session_cache.c), and mpiexec invalidates all such replies (SA1).
  */
 
 #include "state.h"
@@ -11,7 +11,7 @@
 #include "set_calls.h"
 #include "wire/kinds.h"
 
-#define LATEST 32               /* answers that are stored, of at most so many bytes */
+#define LATEST 32               /* number of stored replies, and their max bytes */
 #define LATEST_BYTES_MAX 65536
 #define UNSHARED 64
 
@@ -20,10 +20,10 @@ static struct latest {
     size_t question_bytes;
     uint32_t invalidations;
     char *payload;
-    struct HYD_set_shared shared;       /* in there */
+    struct HYD_set_shared shared;       /* points into the payload */
 } latest[LATEST];
 
-/* by hash: questions whose answer was for one process, the last time */
+/* by hash: queries whose last reply was for one process only */
 static uint32_t unshared[UNSHARED];
 
 static const unsigned char *question_of(const struct HYD_set_call *c)
@@ -100,7 +100,7 @@ static int is_for(const struct HYD_set_shared *shared, int process)
     return 0;
 }
 
-/* mpiexec does not send them these addresses again. */
+/* Reports the addresses that these processes received, so that mpiexec does not send them again. */
 static HYD_status report_given(const struct HYD_set_shared *shared, const uint32_t * ranks,
                                size_t n)
 {
@@ -136,7 +136,7 @@ void HYD_set_call_note_unshared(const struct HYD_set_call *c)
     unshared[hash_of(c) % UNSHARED] = hash_of(c);
 }
 
-/* The answer to this one.  That there is no memory for it changes nothing. */
+/* Stores the reply to this call; without memory it is not stored. */
 void HYD_set_call_keep_latest(const struct HYD_set_call *c, const char *payload, size_t bytes)
 {
     static unsigned next;
@@ -175,7 +175,7 @@ static struct HYD_set_call *find_queried(const struct HYD_set_call *c)
     return NULL;
 }
 
-/* It is whole. */
+/* The call is complete. */
 HYD_status HYD_set_call_query(struct HYD_set_call **slot)
 {
     struct HYD_set_call *c = *slot;
@@ -245,7 +245,7 @@ HYD_status HYD_set_call_answer_others(const struct HYD_set_call *c,
     goto fn_exit;
 }
 
-/* It will not be answered: the first of those that wait for it queries instead of it. */
+/* This call gets no reply: the first call that waits for it is passed on instead. */
 void HYD_set_call_replace(const struct HYD_set_call *c)
 {
     struct HYD_set_call *first = NULL;
@@ -256,7 +256,7 @@ void HYD_set_call_replace(const struct HYD_set_call *c)
         (*slot)->followers = first;
         if (!first) {
             first = *slot;
-            /* if mpiexec has failed, the main loop finds out */
+            /* if mpiexec has failed, the main loop detects that */
             (void) HYD_set_call_pass_on(slot, 0);
         }
     }

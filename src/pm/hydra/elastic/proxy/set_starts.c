@@ -16,7 +16,7 @@
 #include "messages/report_writers.h"
 #include "wire/kinds.h"
 
-/* 0: it is none. */
+/* 0: not a socket. */
 static uint64_t socket_inode_of(int fd)
 {
     struct stat status;
@@ -39,7 +39,7 @@ int HYD_sets_connected(int process_id)
     return socket && socket_inode_of(HYD_pmcd_pmip.downstream.pmi_fd[process_id]) == socket;
 }
 
-/* The input of a process' connection, as long as it is the one on which it made calls before. */
+/* Bytes of input on a process' connection, if it is the one on which it made its calls. */
 static int input_bytes_of(int fd, uint64_t socket)
 {
     int bytes = 0;
@@ -47,8 +47,9 @@ static int input_bytes_of(int fd, uint64_t socket)
     return socket && socket_inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
-/* Other input is read in the event loop: a process, or a child that has its connection, may never
- * pause; and so is the input of one that does not read its replies. */
+/* Reads only the present input; the event loop reads later input, because a process, or a child
+ * with its connection, may never pause.  The event loop also reads from processes that do not read
+ * their replies. */
 HYD_status HYD_sets_read(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
@@ -64,7 +65,7 @@ HYD_status HYD_sets_read(int process_id)
     return status;
 }
 
-/* Its number here, -1: it is not here. */
+/* Its number on this proxy, -1: not on this proxy. */
 int HYD_sets_process_of(uint32_t uid)
 {
     return uid <
@@ -92,7 +93,7 @@ HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
 
 /* ---- processes that have begun to use MPI (SR1) ---------------------------------------------- */
 
-static int starts_matter;       /* to mpiexec */
+static int starts_matter;       /* mpiexec needs reports about them */
 
 static HYD_status report_starts(uint64_t number)
 {
@@ -129,10 +130,10 @@ void HYD_pmcd_pmip_adapt_began(int process_id)
         return;
     HYD_proxy_state.processes[process_id].begun = 1;
     if (starts_matter)
-        (void) report_starts(0);  /* if mpiexec has failed, the main loop finds out */
+        (void) report_starts(0);  /* if mpiexec has failed, the main loop detects that */
 }
 
-/* A process that has notified others that it is there has written to its connection before. */
+/* A process writes to its connection before it notifies others that it runs. */
 HYD_status HYD_sets_starts(uint64_t number)
 {
     for (int i = 0; HYD_proxy_state.processes && i < HYD_proxy_process_count(); i++) {

@@ -17,7 +17,7 @@
 
 struct HYD_set_call *HYD_set_calls;
 
-/* Where it is, or where one more would be. */
+/* The link to the call, or the final link if there is none. */
 static struct HYD_set_call **find_call(int process, uint32_t id)
 {
     struct HYD_set_call **slot = &HYD_set_calls;
@@ -53,7 +53,7 @@ static HYD_status append_to_set_call(struct HYD_set_call *c, const char *hex)
     HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, c->used + more + 1, status);
     if (c->used + more > sizeof(struct HYD_set_head) + PMI_SET_CALL_MAX ||
         HYD_pmi_line_decode_hex(hex, c->bytes + c->used, more) < 0)
-        c->used = 0;            /* for good */
+        c->used = 0;            /* permanently */
     else
         c->used += more;
 
@@ -84,7 +84,7 @@ static HYD_status new_call(struct HYD_set_call **slot, int process, uint32_t id)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* One that is not answered has the number 0 further up. */
+/* Calls without a reply are sent with number 0. */
 HYD_status HYD_set_call_pass_on(struct HYD_set_call **slot, int one_way)
 {
     struct HYD_set_head *head = (struct HYD_set_head *) (*slot)->bytes;
@@ -124,7 +124,7 @@ HYD_status HYD_set_call_give(struct HYD_set_call **slot, const char *answer, siz
 
 /* ---- from the process, and from mpiexec ------------------------------------------------------ */
 
-/* A call comes in parts, each in a line: id=N more=0|1 [board=1|answer=0] call=HEX. */
+/* A call arrives in parts, one in each line: id=N more=0|1 [board=1|answer=0] call=HEX. */
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
 {
     const char *hex = HYD_pmi_line_argument(args, "call");
@@ -183,7 +183,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     return HYD_answer(fd, line, strlen(line));
 }
 
-/* As the first adaptive process: a proxy with ends to report must not wait for mpiexec. */
+/* Same effect as the first adaptive process: a proxy that reports ends must not wait for
+ * mpiexec. */
 HYD_status HYD_sets_used(void)
 {
     HYD_status status = HYD_pmcd_pmip_adapt_channel();
@@ -205,7 +206,7 @@ HYD_status HYD_sets_used(void)
     goto fn_exit;
 }
 
-/* The call that this answers, and what follows its head; NULL: it has ended meanwhile. */
+/* The call of this reply, and the payload after the head; NULL: the process has ended meanwhile. */
 static HYD_status find_answered(const char **payload, size_t * bytes, struct HYD_set_call **c)
 {
     struct HYD_set_head head;

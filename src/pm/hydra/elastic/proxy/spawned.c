@@ -17,14 +17,14 @@
 
 static struct child {
     int watch_fd;               /* pidfd, -1: it has ended */
-    int begun, closed;          /* its PMI connection: is used; has been closed */
-    int connection;             /* when closed: its descriptor */
-    int in_init;                /* as it has reported */
+    int begun, closed;          /* its PMI connection was used; was closed */
+    int connection;             /* descriptor of the closed connection */
+    int in_init;                /* as reported by the process */
     int exited, wait_status;    /* it has been waited for */
 } *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
-static int cause = -1;        /* the first that ended too early */
+static int cause = -1;        /* the first process that ended too early */
 
-/* of messages of processes that cannot be executed; closed by each execution */
+/* read end for errors of processes that cannot be executed; each execution closes its write end */
 static int reader = -1;
 
 HYD_status HYD_spawned_start(void)
@@ -102,7 +102,7 @@ int HYD_spawned_busy(void)
     return 0;
 }
 
-/* The output of the process before its end, and the end of its connection. */
+/* Reads the last output of the process, and its connection up to the end. */
 static HYD_status read_rest(int process_id)
 {
     HYD_status status = HYD_SUCCESS;
@@ -127,7 +127,7 @@ static void report_end(int process_id, int wait_status)
     HYD_reports_send(HYD_ADAPT_SPAWN_ENDED, 0, 0, &end, sizeof(end));
 }
 
-/* The main loop waits for the process once it is awake, or has done so. */
+/* The wait status; the main loop waits for the process once it is awake, or has done so. */
 static int status_of(int process_id)
 {
     siginfo_t info = {.si_status = SIGKILL };
@@ -178,7 +178,7 @@ static HYD_status watch(void)
         struct child *child = &children[i];
         child->watch_fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[i], 0);
         if (child->watch_fd < 0)
-            continue;           /* an old kernel: mpiexec learns of it when all have ended */
+            continue;           /* an old kernel: reported to mpiexec when all have ended */
         status = HYDU_sock_cloexec(child->watch_fd);
         HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
         status =

@@ -1,8 +1,8 @@
 /*
  * The proxy's work before and while it starts its processes: it reads mpiexec's description of a
  * joining group, makes the board, and passes it to each process.  On mpiexec's host it prepares to
- * remove the step socket of an mpiexec that is killed.  See pmip_adapt.h for the contract and
- * pmi_adapt.h for PMI_ADAPT.
+ * remove the step socket of a killed mpiexec.  See pmip_adapt.h for the contract and pmi_adapt.h
+ * for PMI_ADAPT.
  */
 
 #include "state.h"
@@ -27,7 +27,7 @@ struct HYD_proxy_state HYD_proxy_state = {.board = {.fd = -1} };
 static char *bind_slots = NULL;        /* --adapt-bind: numbers with commas */
 static struct {
     char *variables, *numbers;  /* of --adapt-gpus, with commas; NULL: not given */
-    int count;                  /* of each process; 0: all processes have all */
+    int count;                  /* number for each process; 0: each process gets all */
 } gpus;
 
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
@@ -88,7 +88,7 @@ HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv)
     goto fn_exit;
 }
 
-/* The text after so many commas. */
+/* The text after this number of commas. */
 static char *after_commas(char *text, int commas)
 {
     for (; commas > 0; commas--)
@@ -96,8 +96,8 @@ static char *after_commas(char *text, int commas)
     return text;
 }
 
-/* Of the GPUs of this node those of one process; more processes than were booked begin with the
- * first again. */
+/* The GPUs of this node for one process.  If there are more processes than reserved, assignment
+ * begins with the first GPU again. */
 static void own_gpus(int process_id, char *own, size_t bytes)
 {
     int all = gpus.numbers[0] != '\0';
@@ -132,7 +132,7 @@ static HYD_status add_gpus(int process_id, struct HYD_env **env)
 
 /* ---- the step socket ------------------------------------------------------------------------- */
 
-#define MPIEXEC_ENDS_MS 500     /* from the end of its connection to its end */
+#define MPIEXEC_ENDS_MS 500     /* from the end of its connection to the end of mpiexec */
 
 /* The mpiexec that has started this proxy on its own host. */
 static struct {
@@ -147,7 +147,7 @@ static int is_disconnected(void)
     return poll(&control, 1, 0) > 0 && (control.revents & (POLLRDHUP | POLLHUP));
 }
 
-/* An mpiexec that was killed has not done that. */
+/* Removes the step socket if mpiexec has ended without doing so. */
 static void remove_step_socket(void)
 {
     char folder[STEP_SOCKET_PATH_MAX], path[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX],
@@ -168,7 +168,7 @@ static void remove_step_socket(void)
     }
 }
 
-/* A proxy of a launcher has another parent. */
+/* Not for a proxy that a launcher has started, which has another parent. */
 static void watch_mpiexec(void)
 {
     if (!getenv("HYDI_CONTROL_FD"))
@@ -190,7 +190,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     watch_mpiexec();
     status = HYD_spawned_start();
     HYDU_ERR_POP(status, "unable to prepare for processes that cannot be executed\n");
-    /* mpiexec must see our end even if a process of ours outlives us. */
+    /* mpiexec must detect our end even if one of our processes outlives us. */
     status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
     HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
     bool may_adapt = HYD_pmcd_pmip.local.pgid == 0 || HYD_proxy_state.join.given;
@@ -198,7 +198,8 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
         goto fn_exit;
     HYD_follow_session();
 
-    /* Nobody is left over if we are killed: a process that waits in begin would wait for ever. */
+    /* If we are killed, our processes are killed too: a process that waits in begin would wait for
+     * ever. */
     HYD_child_death_signal = SIGKILL;
 
     if (HYD_proxy_state.join.given || HYD_tasks_are_world()) {
@@ -211,7 +212,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     int error = HYD_board_create(&HYD_proxy_state.board, HYD_pmcd_pmip.local.kvs->kvsname,
                                  HYD_proxy_process_count());
     if (error && !HYD_proxy_state.join.given) {
-        /* The job can run without: its processes stay as they are launched. */
+        /* The job can run without a board, but without adaptations. */
         HYDU_dump(stderr, "no adaptations: unable to create the adapt board (%s)\n",
                   MPL_strerror(error));
         goto fn_exit;
@@ -251,7 +252,7 @@ void HYD_pmcd_pmip_cannot(const char *format, ...)
     exit(1);
 }
 
-/* A proxy that mpiexec has started by itself has mpiexec's variables; one of a launcher has those
+/* A proxy that mpiexec has started itself has mpiexec's variables; a proxy of a launcher has those
  * of its host. */
 void HYD_pmcd_pmip_choose_env(const char *prop)
 {
@@ -309,7 +310,8 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
         return status == HYD_SUCCESS ? HYD_exits_watch() : status;
     }
     HYD_exits_started();
-    /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
-     * waits for the first process that reports that it is adaptive: stock runs pay nothing. */
+    /* A joining process that cannot be executed must be detected (E3).  For a launch, watching
+     * begins with the first process that reports that it is adaptive, so stock jobs have no
+     * overhead. */
     return HYD_proxy_state.join.given ? HYD_exits_watch() : HYD_SUCCESS;
 }

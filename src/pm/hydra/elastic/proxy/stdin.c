@@ -10,11 +10,11 @@
 
 static int reader = -1;         /* process whose stdin_fd is downstream.in */
 static int planned = -1;        /* process that will be the reader if the plan is committed */
-/* without a board: write end of the last process that was started */
+/* without a board: write end of the process that was started last */
 static int unread = HYD_FD_UNSET;
 
 static int for_all = 0;         /* -s all */
-static int to_all = 0;          /* the message that has come */
+static int to_all = 0;          /* the present message is for all */
 
 HYD_status HYD_pmcd_pmip_input_all_param(char *arg, char ***argv)
 {
@@ -48,7 +48,7 @@ static int open_again(int fd, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-/* The process reads the end of its input, which may be withdrawn. */
+/* Lets the process read the end of its input; resume_input may undo that. */
 static void suspend_input(struct HYD_proxy_process *p)
 {
     if (p->stdin_fd < 0)
@@ -58,7 +58,8 @@ static void suspend_input(struct HYD_proxy_process *p)
     close_end(&p->stdin_fd);
 }
 
-/* If the process still has its input: a descriptor that is O_PATH does not keep the pipe open. */
+/* Opens the input again if the process still has it: an O_PATH descriptor does not keep the pipe
+ * open. */
 static void resume_input(struct HYD_proxy_process *p)
 {
     if (p->stdin_fd >= 0 || p->input_path < 0)
@@ -67,8 +68,8 @@ static void resume_input(struct HYD_proxy_process *p)
     close_end(&p->input_path);
 }
 
-/* Rank 0's is where stock keeps it.  Input comes for the first group of the job only; another one
- * gets it when it is in the world, if it has a board. */
+/* Stock stores the descriptor of rank 0.  At first only the first group of the job gets input;
+ * another group gets it when it is in the world, if it has a board. */
 void HYD_stdin_started(void)
 {
     int is_launch = HYD_pmcd_pmip.local.pgid == 0, first = HYD_proxy_process_of_rank(0);
@@ -93,7 +94,7 @@ void HYD_stdin_started(void)
     }
 }
 
-/* Writing where nobody reads is no signal. */
+/* Calls a write function such that a missing reader raises no signal. */
 static int without_signal(int (*write_to) (int fd, void *what), int fd, void *what)
 {
     const struct sigaction ignored = {.sa_handler = SIG_IGN };
@@ -107,7 +108,8 @@ static int without_signal(int (*write_to) (int fd, void *what), int fd, void *wh
     return result;
 }
 
-/* mpiexec may send so many messages more.  If it has failed, the main loop finds out by itself. */
+/* mpiexec may send this number of further messages.  If it has failed, the main loop detects
+ * that. */
 static void report_taken(int rank, uint32_t messages)
 {
     uint32_t payload[2] = { (uint32_t) rank, messages };
@@ -127,7 +129,7 @@ static void stop_waiting(int fd)
         HYDT_dmx_deregister_fd(fd);
 }
 
-/* It gets no more; what waits is dropped. */
+/* Closes the input of a process, and drops waiting data. */
 static void close_input(int process_id)
 {
     struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
@@ -147,7 +149,7 @@ static int send_queue(int fd, void *queue)
     return HYD_queue_send(queue, fd, HYD_QUEUE_NONBLOCK);
 }
 
-/* Writes what the process takes. */
+/* Writes as much as the process accepts. */
 static HYD_status pass_on(int process_id)
 {
     struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
@@ -184,8 +186,8 @@ static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
 
 /* ---- what comes from mpiexec ----------------------------------------------------------------- */
 
-/* Messages of mpiexec that one is, where rank 0 alone can have it: with -s all one for each
- * process. */
+/* Number of messages that one message counts for when rank 0 alone can get it: with -s all, one for
+ * each process. */
 static uint32_t taken_at_once(void)
 {
     return for_all ? (uint32_t) HYD_proxy_process_count() : 1;
@@ -209,7 +211,7 @@ static int is_open(int process_id)
         !HYD_proxy_state.processes[process_id].input_ends;
 }
 
-/* After what waits. */
+/* Ends the input after the waiting data. */
 static void end_when_written(int process_id)
 {
     struct HYD_proxy_process *p = &HYD_proxy_state.processes[process_id];
@@ -252,7 +254,7 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
     if (bytes > 0 && HYD_pmcd_pmip.downstream.in == HYD_FD_CLOSED) {
         report_taken(rank, taken_at_once());      /* Hydra drops it */
     } else if (bytes == 0 && reader >= 0) {
-        /* Hydra closes downstream.in, and must not while something waits for it */
+        /* Hydra closes downstream.in, which it must not do while data waits */
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
         end_when_written(reader);
     }
@@ -276,7 +278,7 @@ void HYD_stdin_withdrawn(void)
     planned = -1;
 }
 
-/* mpiexec sends the input, or its end, as soon as it knows that. */
+/* mpiexec sends the input, or its end, as soon as it detects the commit. */
 void HYD_stdin_committed(void)
 {
     planned = -1;
@@ -317,7 +319,7 @@ static int write_piece(int fd, void *piece)
     return written < 0 ? -1 : 0;
 }
 
-/* Without a board nothing waits: what does not fit is an error, as in stock. */
+/* Without a board no data waits: data that does not fit is an error, as in stock. */
 static HYD_status write_now(const char *bytes, int n, int *sent)
 {
     struct piece piece = {.bytes = bytes,.n = n };

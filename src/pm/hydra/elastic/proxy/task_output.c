@@ -1,8 +1,8 @@
 /*
  * Standard output and standard error of processes that programs start one by one (task_output.h,
- * tasks.h).  Each has pipes of its own, so that its lines are whole, as long as there are
- * descriptors: if the limit is reached, the proxy raises its own.  Others share two pipes, which is
- * printed.
+ * tasks.h).  Each has its own pipes, so that its lines are whole, as long as there are free
+ * descriptors; the proxy raises its limit if necessary.  Further processes share two pipes; then a
+ * message is printed.
  */
 
 #include "state.h"
@@ -15,17 +15,17 @@
 #include "wire/event_loop.h"
 #include "wire/task.h"
 
-#define READS_MAX 32            /* of a pipe that is drained */
+#define READS_MAX 32            /* max reads of a pipe that is drained */
 #define SPARE_FDS 64            /* descriptors for all else that a proxy opens */
-#define PART_MAX 8192           /* bytes of a line whose end has not come */
+#define PART_MAX 8192           /* bytes of an unfinished line */
 
 /* The read end of a pipe. */
 struct stream {
     int fd;
     int which;                  /* 0: standard output, 1: standard error */
     int is_shared;
-    uint32_t uid, number;       /* of the one process whose it is */
-    /* the beginning of its line, PART_MAX bytes; NULL: nothing is held */
+    uint32_t uid, number;       /* of its process, if it has only one */
+    /* unfinished line, PART_MAX bytes; NULL: none */
     char *part;
     int part_bytes;
     struct stream *next;
@@ -83,8 +83,8 @@ static HYD_status send_part(struct stream *s)
     return status;
 }
 
-/* Lines of processes without labels go on as a whole, unless they are long; with labels mpiexec
- * sees to that. */
+/* Without labels, forwards whole lines, unless they are long.  With labels, mpiexec joins the
+ * lines. */
 static HYD_status send_lines(struct stream *s, const char *bytes, int count)
 {
     HYD_status status = HYD_SUCCESS;
@@ -104,7 +104,7 @@ static HYD_status send_lines(struct stream *s, const char *bytes, int count)
     return status;
 }
 
-/* Everybody who could write to it has closed it. */
+/* All writers have closed the pipe. */
 static HYD_status close_stream(struct stream *s)
 {
     HYD_status status = HYDT_dmx_deregister_fd(s->fd);
@@ -142,7 +142,7 @@ static struct stream *find_next(struct stream *s, uint32_t uid, uint32_t number)
     return s;
 }
 
-/* Forwards all that it has written, at most what pipes hold, with the rest of its last line. */
+/* Forwards all output in the pipes of this process, with the rest of its last line. */
 HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
 {
     HYD_status status = HYD_SUCCESS;
@@ -158,7 +158,7 @@ HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
             int is_open = there.revents & POLLIN;
             status = output_cb(s->fd, HYD_POLLIN, s);
             if (!is_open) {
-                s = NULL;       /* it has been closed */
+                s = NULL;       /* the stream has been closed */
                 break;
             }
         }
@@ -175,7 +175,8 @@ void HYD_task_output_hold(int on)
         HYD_loop_pause(s->fd, on);
 }
 
-/* A pipe with its read end among the streams, and its write end (-1: none).  "" or an error. */
+/* Makes a pipe; adds the read end to the streams; `end`: the write end (-1: none).  "" or an
+ * error. */
 static const char *open_stream(struct stream wanted, int *end)
 {
     struct stream *s = NULL;
@@ -202,7 +203,7 @@ static const char *open_stream(struct stream wanted, int *end)
     return "";
 }
 
-/* It has been started, or could not be. */
+/* The process was started, or could not be started. */
 void HYD_task_output_opened(const int ends[2])
 {
     for (int which = 0; which < 2; which++)
@@ -210,7 +211,7 @@ void HYD_task_output_opened(const int ends[2])
             close(ends[which]);
 }
 
-/* Whether enough descriptors are left, of which this is the lowest. */
+/* Whether enough descriptors are free, if this is the lowest free one. */
 static int has_spare(int lowest)
 {
     struct rlimit limit;
@@ -232,7 +233,7 @@ static int open_own(uint32_t uid, uint32_t number, int ends[2])
                            &ends[which]);
     if (ends[0] >= 0 && ends[1] >= 0 && has_spare(ends[1]))
         return 1;
-    HYD_task_output_opened(ends);        /* the streams that there are end by that */
+    HYD_task_output_opened(ends);        /* this ends the streams that were made */
     return 0;
 }
 
@@ -251,8 +252,8 @@ static void print_shared(void)
               (unsigned long long) limit.rlim_cur);
 }
 
-/* Pipes for a process that is started next: their write ends, for standard output and standard
- * error.  "" or an error. */
+/* Makes the pipes of a process that is started next; `ends`: write ends for standard output and
+ * standard error.  "" or an error. */
 const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2])
 {
     const char *why = "";

@@ -25,12 +25,12 @@ struct task {
     uint32_t uid, number;
     pid_t pid;
     int pidfd;
-    int64_t kill_at_ms;         /* it has been requested to end; <0: it has not */
+    int64_t kill_at_ms;         /* time for SIGKILL, after the order to end; <0: no order */
     struct task *next;
 };
 
 static struct task *tasks = NULL;
-static pid_t owner = 0;         /* children that exit by exit() end nobody */
+static pid_t owner = 0;         /* children that call exit() must not end tasks */
 static char *world = NULL;      /* --adapt-tasks */
 
 /* ---- start and end --------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static struct task **find_task(uint32_t uid, uint32_t number)
     return slot;
 }
 
-/* It has been waited for. */
+/* The task has been waited for. */
 static HYD_status end_task(struct task **slot, int wait_status)
 {
     struct task *t = *slot;
@@ -88,14 +88,14 @@ static HYD_status exited_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* A caller that waits for the last one checks again. */
+/* Wakes a caller that waits for the last task. */
 static HYD_status poll_tasks_again(void)
 {
     return HYD_SUCCESS;
 }
 
-/* Stock's main loop has been quicker; it goes to sleep without looking whether this was what it
- * waits for. */
+/* Stock's main loop has waited for this child.  It then sleeps without a check whether this was the
+ * last one. */
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
 {
     for (struct task ** slot = &tasks; *slot; slot = &(*slot)->next) {
@@ -107,7 +107,7 @@ void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
     }
 }
 
-/* In the child, which shares our memory until it executes: nothing but system calls. */
+/* Runs in the child, which shares our memory until it executes: only system calls. */
 static void become(char *const argv[], int null, const int out[2], volatile int *error)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL };
@@ -128,8 +128,8 @@ static void become(char *const argv[], int null, const int out[2], volatile int 
     _exit(127);
 }
 
-/* The pid, or -1 with an error.  A vfork costs the same however large we are, and returns at once
- * whether it could be executed. */
+/* The pid, or -1 with an error.  The cost of vfork does not depend on our size, and its result is
+ * known at once. */
 static pid_t execute_task(char *const argv[], const int out[2], int *error)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -155,7 +155,7 @@ static pid_t execute_task(char *const argv[], const int out[2], int *error)
     return pid;
 }
 
-/* "" or an error; with the descriptor by which we detect its end. */
+/* Opens the descriptor that shows the end of the task.  "" or an error. */
 static const char *watch_task(struct task *t)
 {
     t->pidfd = (int) syscall(SYS_pidfd_open, t->pid, 0);
@@ -165,15 +165,15 @@ static const char *watch_task(struct task *t)
                                 exited_cb) == HYD_SUCCESS ? "" : "no memory";
 }
 
-/* It has not been waited for: the number is its own. */
+/* The task has not been waited for, so its number is valid. */
 static void signal_task(const struct task *t, int signum)
 {
     if (killpg(t->pid, signum) < 0)
         kill(t->pid, signum);
 }
 
-/* The proxy ends with mpiexec, however that ends.  The kernel kills its children then, but not
- * what these have started. */
+/* The proxy ends when mpiexec ends in any way.  Then the kernel kills the proxy's children, but not
+ * their descendants. */
 static void kill_groups(void)
 {
     for (struct task * t = owner == getpid() ? tasks : NULL; t; t = t->next)
@@ -251,7 +251,7 @@ HYD_status HYD_tasks_adopt(void)
         t->pid = HYD_pmcd_pmip.downstream.pid[i];
         t->next = tasks;
         tasks = t;
-        HYD_stdin_ended(i);     /* it reads nothing */
+        HYD_stdin_ended(i);     /* it has no input */
         status = report_task(uid, t->number, PMI_TASK_STARTED, 0, "");
         HYDU_ERR_POP(status, "unable to report a process\n");
     }
@@ -269,7 +269,7 @@ HYD_status HYD_tasks_answer_abort(int pmi_fd)
     return HYD_answer(pmi_fd, answer, sizeof(answer) - 1);
 }
 
-/* The others may use their time. */
+/* The other processes get time to end. */
 static void let_world_go(void)
 {
     for (int i = 0; world && i < HYD_proxy_process_count(); i++)
@@ -278,7 +278,7 @@ static void let_world_go(void)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* A text at the front of `left` bytes, copied; NULL: malformed. */
+/* Copies the text at the front of `left` bytes; NULL: malformed. */
 static char *take_task_text(const char **bytes, size_t *left)
 {
     uint32_t n;
@@ -348,7 +348,7 @@ static HYD_status on_run(const struct task_head *head, const char *bytes, size_t
     goto fn_exit;
 }
 
-/* Each at its time: one that is notified later has its grace, too. */
+/* Kills each task at its time, so that each one gets its time to end. */
 static HYD_status kill_reported(void)
 {
     int64_t now = HYD_monotonic_us() / 1000, next = -1;

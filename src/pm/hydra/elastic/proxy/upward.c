@@ -13,10 +13,10 @@
 
 static struct {
     struct HYD_connection *parent;      /* NULL: mpiexec */
-    uint32_t proxies;           /* this one and those below it */
+    uint32_t proxies;           /* this proxy and those below it */
 } way = { NULL, 1 };
 
-static uint32_t reports = 0;    /* of this proxy, so far */
+static uint32_t reports = 0;    /* number of reports of this proxy so far */
 
 /* Since the last plan or release: the last own report of each kind that has no payload. */
 static struct stored {
@@ -28,10 +28,10 @@ static int has_used_tree = 0;   /* likewise */
 static struct {
     char *bytes;                /* entries */
     size_t used, capacity;
-    int64_t since_us;           /* of the first */
+    int64_t since_us;           /* of the first waiting entry */
 } waiting;
 
-/* Since the last command: how many proxies have reported what. */
+/* Since the last command: number of proxies for each kind of report. */
 static struct received {
     uint32_t kind, epoch, proxies;
 } received[KINDS];
@@ -69,7 +69,7 @@ HYD_status HYD_upward_flush(void)
     block = HYD_block_new(sizeof(head) + (size_t) head.bytes);
     HYDU_ERR_CHKANDJUMP(status, !block, HYD_NO_MEM, "no memory for reports\n");
     memcpy(block->data, &head, sizeof(head));
-    /* before the rows, of which the last ones complete a sample */
+    /* before the rows, because the last row completes a sample */
     HYD_gathered_loops_write(block->data + sizeof(head), HYD_upward_origin(), &reports);
     if (waiting.used)
         memcpy(block->data + sizeof(head) + loops, waiting.bytes, waiting.used);
@@ -123,7 +123,7 @@ static HYD_status append(struct HYD_relay_entry entry, const void *payload, size
     goto fn_exit;
 }
 
-/* The rows go on as they are, without loops, which are put together with those of others. */
+/* Rows are forwarded unchanged, without loops, which are merged with those of other proxies. */
 static HYD_status gather_sample(const struct HYD_relay_entry *entry, const char *payload)
 {
     char no_loops[64];
@@ -133,7 +133,7 @@ static HYD_status gather_sample(const struct HYD_relay_entry *entry, const char 
     loop_set_init(&none);
     if (!at || !HYD_gathered_loops_add(entry->origin.group, entry->message.epoch, payload + at,
                                 bytes - at))
-        /* mpiexec states what is wrong with it */
+        /* mpiexec reports the error in it */
         return append(*entry, payload, bytes, NULL, 0);
     loop_set_write(&none, no_loops);
     return append(*entry, payload, at, no_loops, loop_set_bytes(&none));
@@ -153,7 +153,7 @@ static HYD_status gather_loops(const struct HYD_relay_entry *entry, const char *
     return append(*entry, payload, bytes, NULL, 0);
 }
 
-/* Whether it is the last one of those that report this. */
+/* Whether all proxies have sent this report. */
 static int is_complete(uint32_t kind, uint32_t epoch)
 {
     int i;
@@ -219,7 +219,7 @@ int64_t HYD_upward_wait_ms(void)
 
 void HYD_upward_due(void)
 {
-    HYD_upward_flush();         /* if mpiexec has failed, the main loop finds out by itself */
+    HYD_upward_flush();         /* if mpiexec has failed, the main loop detects that */
 }
 
 /* ---- own reports ----------------------------------------------------------------------------- */
@@ -250,11 +250,11 @@ HYD_status HYD_upward_report(uint32_t kind, uint32_t epoch, const void *payload,
 HYD_status HYD_upward_repeat(void)
 {
     HYD_status status = HYD_SUCCESS;
-    int is_there = !has_used_tree && !anything_waits(); /* as they went directly */
+    int is_there = !has_used_tree && !anything_waits(); /* because they were sent directly */
 
     for (int i = 0; !is_there && i < n_stored && status == HYD_SUCCESS; i++)
         status = HYD_upward_to_mpiexec(stored[i].kind, stored[i].epoch, stored[i].number, NULL, 0);
-    n_stored = 0;                 /* mpiexec has them */
+    n_stored = 0;                 /* mpiexec has received them */
     return status;
 }
 
