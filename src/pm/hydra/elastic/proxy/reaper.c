@@ -40,8 +40,8 @@ static void take(const struct word *word)
 
 /* ---- the reaper ------------------------------------------------------------------------------ */
 
-/* Closes all descriptors of the proxy except the line, and leaves its process group, so that its
- * signals do not reach the reaper. */
+/* Closes all descriptors of the proxy except the line, blocks all signals, and makes a session of
+ * its own. */
 static int stand_apart(int fd)
 {
     sigset_t all;

@@ -1,7 +1,7 @@
 /*
- * The C interface of stepmgr.h over class Step.  No exception leaves this file.  A call that
- * arrives while another one runs (an effect that failed and notified the step manager so at once)
- * is deferred until that one has returned, so that the state of Step never changes within a call.
+ * The C interface of stepmgr.h over class Step.  No exception leaves this file.  If a call arrives
+ * while another one runs (for example, a failed effect notifies the step manager at once), it is
+ * deferred until that one has returned.  So the state of Step never changes within a call.
  */
 
 #include "stepmgr/stepmgr.h"
@@ -46,7 +46,7 @@ void guarded(stepmgr *core, const std::function<void()> &call)
     }
 }
 
-/* A call that finds no other under way; then those that came meanwhile. */
+/* Makes this call, then the calls that were deferred meanwhile.  No other call is under way. */
 void run_now(stepmgr *core, const std::function<void()> &call)
 {
     core->busy = true;

@@ -7,23 +7,25 @@
 #include "event_loop.h"
 #include "keepalive.h"
 
-#define READ_BYTES (256 * 1024) /* of one channel at a time, so that no other starves */
-#define ROOM_KEPT (1024 * 1024) /* of an input buffer that is empty */
+#define READ_BYTES (256 * 1024) /* of one channel at a time, so that other channels are served */
+#define ROOM_KEPT (1024 * 1024) /* kept size of an empty input buffer */
 
 struct channel {
     int fd;
-    int output_fd;              /* fd, or another description of what it is, that does not block */
+    /* fd, or another open file description of the same file that does not block */
+    int output_fd;
     enum HYD_queue_way way;
-    int broken;                 /* nothing can be sent any more: what is written is dropped */
-    int error_counts;           /* that it is broken is an error */
+    int broken;                 /* nothing can be sent any more: written data is dropped */
+    int error_counts;           /* a broken channel is an error */
     struct HYD_queue queue;
-    HYD_channel_frame frame;    /* NULL: input is not ours */
+    HYD_channel_frame frame;    /* NULL: this file does not read the input */
     size_t head_bytes;
-    char *in;                   /* what has come and was not handled: in + start up to in + used */
+    char *in;                   /* received data that was not handled: in + start up to in + used */
     size_t start, used, capacity;
     int handling;               /* the callback is handling the message at in + start */
-    size_t from, end;           /* what it has not read of it */
-    unsigned serial;            /* descriptors are used again, channels are not */
+    size_t from, end;           /* unread part of this message */
+    /* identifies the channel, because descriptor numbers are used again */
+    unsigned serial;
 };
 
 static struct channel **channels = NULL;        /* by descriptor */
@@ -53,9 +55,9 @@ static HYD_status make_space(int fd)
     return HYD_SUCCESS;
 }
 
-/* O_NONBLOCK belongs to the open file, which others share (the shell, the rest of a pipeline): so a
- * pipe or terminal is opened once more.  Where that is not permitted (another user's terminal) it
- * is written to in small pieces. */
+/* O_NONBLOCK belongs to the open file description, which other processes share (the shell, the rest
+ * of a pipeline), so a pipe or terminal is opened again.  If that is not permitted (another user's
+ * terminal), data is written in small pieces. */
 static void choose_way(struct channel *c, mode_t mode)
 {
     char name[64];
@@ -154,8 +156,8 @@ static HYD_status flush(struct channel *c)
     goto fn_exit;
 }
 
-/* Queued data is sent at once if nothing was before it; else when the event loop reports that the
- * socket is writable, as often as it takes little at a time. */
+/* After data was queued: sends it at once if the queue was empty.  Otherwise the event loop sends
+ * it when the descriptor is writable. */
 static HYD_status queued(struct channel *c, int failed, int idle)
 {
     HYD_status status = HYD_SUCCESS;
@@ -225,7 +227,7 @@ int HYD_channel_has_frames(int fd, int *busy)
     return c && c->frame;
 }
 
-/* The handler of a message takes it in pieces, as from a socket. */
+/* The handler of a message reads it in pieces, as from a socket. */
 int HYD_channel_reads(int fd, void *bytes, int n, int *received, int *closed)
 {
     struct channel *c = channel_of(fd);
@@ -240,8 +242,7 @@ int HYD_channel_reads(int fd, void *bytes, int n, int *received, int *closed)
     return 1;
 }
 
-/* Whether the next message is there as a whole, and its bytes as far as they are known; 0: it is
- * none. */
+/* Whether the next message is complete.  `bytes`: its size as far as known; 0: it is invalid. */
 static int has_message(struct channel *c, void *userp, size_t * bytes)
 {
     *bytes = c->head_bytes;
@@ -251,7 +252,7 @@ static int has_message(struct channel *c, void *userp, size_t * bytes)
     return *bytes && c->used - c->start >= *bytes;
 }
 
-/* Space for what is known of the next message, or for a good deal of what comes. */
+/* Makes space for the known size of the next message, or for a large read. */
 static HYD_status grow(struct channel *c, size_t bytes)
 {
     size_t capacity = bytes > READ_BYTES ? bytes : READ_BYTES;
@@ -320,7 +321,7 @@ HYD_status HYD_channel_input(int fd,
         c = channel_of(fd);
     }
     if (c && c->serial == serial && (n <= 0 || !bytes)) {
-        c->start = c->used;     /* half a message is none */
+        c->start = c->used;     /* an incomplete message is dropped */
         status = handle(c, 0, userp, callback);
         HYDU_ERR_POP(status, "unable to handle the end of a connection\n");
     }

@@ -18,7 +18,7 @@
 
 #define N_STREAMS 3             /* standard input, output and error: numbers of their descriptors */
 
-/* A pipe for each stream of a child, -1: it does not have this stream. */
+/* A pipe for each stream of a child, -1: the child does not have this stream. */
 struct streams {
     int of_child[N_STREAMS], of_parent[N_STREAMS];
 };
@@ -40,7 +40,7 @@ static char *clear_env(void)
     return copy;
 }
 
-/* As execvp: in its own PATH, if it has one, else in the one above. */
+/* As execvp: searches in the program's own PATH if it has one, else in `path`. */
 static void execute(char **args, const char *path)
 {
     size_t n = 0;
@@ -58,7 +58,7 @@ static void execute(char **args, const char *path)
     execvpe(args[0], args, only);
 }
 
-/* Into a process group of its own and, as in a session of its own, without a terminal. */
+/* Moves the process to its own process group, without a terminal, as in its own session. */
 static void leave_group(void)
 {
     setpgid(0, 0);
@@ -69,8 +69,8 @@ static void leave_group(void)
     }
 }
 
-/* In the child: its ends of pipes become its streams.  All other descriptors of pipes are closed by
- * execution. */
+/* In the child: makes its ends of pipes its streams.  Execution closes all other descriptors of
+ * pipes. */
 static HYD_status connect_streams(struct streams *streams)
 {
     HYD_status status = HYD_SUCCESS;
@@ -133,8 +133,7 @@ static void close_ends(const int *ends)
             close(ends[fd]);
 }
 
-/* The ends of pipes that the caller wants are put where in, out and err point; slot < 0: it is
- * bound to nothing. */
+/* Stores the requested ends of pipes in *in, *out and *err; slot < 0: no binding. */
 HYD_status HYDU_create_process(char **args, struct HYD_env *env, int *in, int *out, int *err,
                                int *pid, int slot)
 {
@@ -144,7 +143,7 @@ HYD_status HYDU_create_process(char **args, struct HYD_env *env, int *in, int *o
     pid_t child;
 
     if (pid)
-        *pid = -1;      /* nobody, if this fails */
+        *pid = -1;      /* no process, if this fails */
     for (int fd = 0; fd < N_STREAMS; fd++) {
         int ends[2];
         if (!wanted[fd])

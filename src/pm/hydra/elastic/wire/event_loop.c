@@ -34,7 +34,7 @@ static void pause_until(int fd, int64_t time)
     if (fd >= n_paused_until) {
         grown = MPL_realloc(paused_until, (size_t) n * sizeof(*grown), MPL_MEM_PM);
         if (!grown)
-            return;             /* it goes on: only the bound suffers */
+            return;             /* continues without a pause: only the bound is exceeded */
         memset(grown + n_paused_until, 0, (size_t) (n - n_paused_until) * sizeof(*grown));
         paused_until = grown;
         n_paused_until = n;
@@ -82,7 +82,7 @@ void HYD_loop_call(HYD_status(*due) (void), int64_t ms)
     timers[i] = (struct timer) {due, ms < 0 ? -1 : now_ms() + ms };
 }
 
-/* Whether any was due. */
+/* Calls due timers; `any`: whether there was one. */
 static HYD_status serve_timers(int *any)
 {
     HYD_status status = HYD_SUCCESS;
@@ -139,7 +139,7 @@ struct poll_set {
     unsigned state;             /* `states` when it was checked */
 };
 
-/* Counts what makes older polls unreliable: each poll (callbacks may wait themselves), each
+/* Counts events that make older polls invalid: each poll (callbacks may poll themselves), each
  * HYD_loop_outdate. */
 static unsigned states = 0;
 
@@ -148,7 +148,7 @@ void HYD_loop_outdate(void)
     states++;
 }
 
-/* Callbacks read without asking again, and would block where there is nothing any more. */
+/* Polls again, because a callback reads without a poll and would block if no data is left. */
 static int is_still_there(const struct poll_set *set, int i)
 {
     return set->state == states || poll(&set->fds[i], 1, 0) > 0;
@@ -277,7 +277,7 @@ static int64_t until(int64_t time)
     return time < 0 ? -1 : left < 0 ? 0 : left;
 }
 
-/* Milliseconds to wait: what the caller allows, cut short by the clock. */
+/* Milliseconds to wait: the caller's limit, or less if a timer is due. */
 static int timeout_ms(int wtime)
 {
     int64_t ms = wtime < 0 ? -1 : (int64_t) wtime * 1000;
@@ -290,7 +290,7 @@ static int timeout_ms(int wtime)
     return ms > 3600 * 1000 ? 3600 * 1000 : (int) ms;
 }
 
-/* Timers that are due.  Whether there was something for the caller to read. */
+/* Calls due timers.  Returns whether one was due. */
 static int serve_clock(void)
 {
     if (next_resume >= 0 && next_resume <= now_ms())

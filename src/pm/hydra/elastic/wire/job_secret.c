@@ -8,7 +8,7 @@
 #define HALVES 2
 #define SECRET_BYTES (HALVES * HYD_SECRET_HALF_BYTES)
 #define DIGITS (2 * SECRET_BYTES)
-/* for a launcher to pass the line on: srun does when all nodes are there */
+/* for a launcher to pass the line on: srun waits until all nodes are ready */
 #define TAKE_LIMIT_MS 300000
 #define FILE_VARIABLE "MPIEXEC_SECRET_FILE"
 #define PLAIN_SIGNS "/._+@-"
@@ -33,7 +33,7 @@ const unsigned char *HYD_secret_half(enum HYD_secret_half half)
     return secret + half * HYD_SECRET_HALF_BYTES;
 }
 
-/* In the same time whatever is wrong. */
+/* Takes the same time for all bytes. */
 int HYD_secret_matches(enum HYD_secret_half half, const unsigned char *bytes)
 {
     unsigned char difference = 0;
@@ -51,7 +51,7 @@ static int digit_value(char c)
     return found ? (int) (found - digits) : -1;
 }
 
-/* Whether the text begins with a secret, which is then set. */
+/* Sets the secret if the text begins with one, and returns whether it does. */
 static int parse(const char *text, size_t length)
 {
     for (size_t i = 0; i < SECRET_BYTES; i++) {
@@ -97,9 +97,9 @@ static HYD_status read_file(const char *name)
 
 /* ---- mpiexec --------------------------------------------------------------------------------- */
 
-/* Launchers whose standard input reaches the proxy.  Of the others "manual" prints commands for
- * somebody to carry out, "persist" talks to servers that run anybody's commands, and "ll" and "pbs"
- * have none. */
+/* Launchers whose standard input reaches the proxy.  Of the others, "manual" prints commands for
+ * the user, "persist" uses servers that run commands of any user, and "ll" and "pbs" have no
+ * standard input. */
 static int carries_stdin(const char *launcher)
 {
     static const char *const names[] = { "ssh", "rsh", "fork", "slurm", "lsf", "sge" };
@@ -116,7 +116,7 @@ HYD_status HYD_secret_make(const char *launcher)
     HYD_status status = HYD_SUCCESS;
 
     if (MPL_env2str(FILE_VARIABLE, &name) && name[0]) {
-        /* it goes through the shells of other hosts */
+        /* shells of other hosts read the name */
         HYDU_ERR_CHKANDJUMP(status, name[0] != '/' || name[strspn(name, PLAIN)], HYD_INVALID_PARAM,
                             "%s: %s is not an absolute path of letters, digits and " PLAIN_SIGNS
                             "\n", FILE_VARIABLE, name);
@@ -146,8 +146,7 @@ void HYD_secret_give(int stdin_fd)
     for (size_t i = 0; i < SECRET_BYTES; i++)
         snprintf(line + 2 * i, 3, "%02x", secret[i]);
     line[DIGITS] = '\n';
-    /* An empty pipe takes it at once; a launcher that does not pass it on is noticed by the
-     * proxy. */
+    /* An empty pipe accepts it at once.  The proxy detects a launcher that does not pass it on. */
     if (!strcmp(source, "stdin") && write(stdin_fd, line, sizeof(line)) != (ssize_t) sizeof(line) &&
         errno != EPIPE)
         HYDU_error_printf("unable to send a launcher the job's secret (%s)\n", MPL_strerror(errno));

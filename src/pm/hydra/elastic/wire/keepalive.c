@@ -9,13 +9,13 @@
 #include "keepalive.h"
 
 #define CHECK_MS 3000
-#define UNANSWERED_MIN 3        /* segments: one or two may have been dropped on the way */
+#define UNANSWERED_MIN 3        /* segments: one or two may have been lost */
 
 struct watched {
     int fd;
-    uint32_t came;              /* segments, when it was last checked */
-    uint32_t sent;              /* segments, when the last one had come */
-    int64_t came_ms;            /* and when that was seen, <0: not yet */
+    uint32_t came;              /* received segments at the last check */
+    uint32_t sent;              /* sent segments when the last one was received */
+    int64_t came_ms;            /* time at which that was detected, <0: not yet */
 };
 
 static struct watched *list = NULL;

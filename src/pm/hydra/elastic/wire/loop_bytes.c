@@ -1,5 +1,5 @@
-/* Sets of loops as bytes, between proxy and mpiexec: bytes that are no set are refused as a whole
- * (loop_set.h). */
+/* Sets of loops as bytes, for messages between proxy and mpiexec.  Invalid bytes are refused as a
+ * whole (loop_set.h). */
 
 #include "loop_parts.h"
 
@@ -94,7 +94,7 @@ static bool are_ranges(const struct loop *loop)
     return true;
 }
 
-/* Its allocations belong to `loop` also if it fails. */
+/* `loop` owns the allocations, also after a failure. */
 static bool read_loop(struct reader *reader, struct loop *loop)
 {
     struct loop_head head;

@@ -10,7 +10,7 @@ uint32_t loop_up_of(const struct pmi_adapt_graph *graph, uint32_t node)
     return head != LOOP_NONE ? head : graph->node[node].outer;
 }
 
-/* Text that can be shown: printable, ended. */
+/* Whether the text is printable and ended by 0. */
 bool loop_is_name(const char *name)
 {
     size_t length = strnlen(name, PMI_ADAPT_LOOP_NAME_MAX);
@@ -33,7 +33,7 @@ bool loop_are_times(const struct pmi_adapt_graph_loop *loop)
         loop->iterations <= LOOP_TIME_MAX;
 }
 
-/* For each node the number of the loop that it is the head of, or NONE. */
+/* `loop_of`: for each node the number of the loop whose head it is, or NONE. */
 bool loop_find_heads(const struct pmi_adapt_graph *graph, uint32_t * loop_of)
 {
     for (uint32_t i = 0; i < graph->summary.nodes; i++)
@@ -54,7 +54,7 @@ static bool links_to_head(const struct pmi_adapt_graph *graph, const uint32_t * 
     return link == LOOP_NONE || (link < graph->summary.nodes && loop_of[link] != LOOP_NONE);
 }
 
-/* Going up from any node ends. */
+/* Whether the path up from every node ends. */
 static bool is_acyclic(const struct pmi_adapt_graph *graph)
 {
     enum { UNKNOWN, UNDER_WAY, ENDS };

@@ -27,7 +27,7 @@ static bool is_same_item(const struct loop_item *a, const struct loop_item *b)
     return a->id == b->id && a->kind == b->kind;
 }
 
-/* Mostly they are the same. */
+/* Fast for equal sequences, which are frequent. */
 int loop_compare_sequences(const struct loop_item *a, const struct loop_item *b, uint32_t items)
 {
     uint32_t same = 0;
@@ -36,7 +36,7 @@ int loop_compare_sequences(const struct loop_item *a, const struct loop_item *b,
     return same < items ? compare_items(&a[same], &b[same]) : 0;
 }
 
-/* Where the least rotation of the sequence begins; linear. */
+/* The begin of the least rotation of the sequence; linear time. */
 uint32_t loop_least_rotation(const struct loop_item *item, uint32_t n)
 {
     uint32_t i = 0, j = 1, same = 0;

@@ -1,4 +1,4 @@
-/* The work of a set's reader at the end: joining loops, numbering processes anew (loop_set.h). */
+/* The last steps of a set's reader: joins loops, renumbers processes (loop_set.h). */
 
 #include "loop_parts.h"
 
@@ -18,7 +18,7 @@ static bool share_processes(const struct loop *a, const struct loop *b)
     return false;
 }
 
-/* Without messages, turned; the number of items. */
+/* The items without messages, rotated.  Returns their number. */
 static uint32_t without_messages(const struct loop *loop, struct loop_item *item)
 {
     struct loop_item left[LOOP_ITEMS_MAX];
@@ -46,7 +46,7 @@ static bool is_same_but_for_messages(const struct loop *a, const struct loop *b)
     return n > 0 && without_messages(b, of_b) == n && loop_compare_sequences(of_a, of_b, n) == 0;
 }
 
-/* `other` goes, what is in it is in `loop` now. */
+/* Removes `other` and moves its content to `loop`. */
 static void join_loops(struct loop_set *set, uint32_t loop, uint32_t other)
 {
     struct loop joined = set->loop[other];
@@ -62,7 +62,7 @@ static void join_loops(struct loop_set *set, uint32_t loop, uint32_t other)
     loop_free(&joined);
 }
 
-/* The one with more processes stays, or the one with the smaller key. */
+/* Keeps the loop with more processes, or the one with the smaller key. */
 static bool join_one(struct loop_set *set, uint32_t processes)
 {
     for (uint32_t a = 0; a < set->loops; a++) {

@@ -46,7 +46,7 @@ int loop_compare(const struct loop *a, const struct loop *b)
     return order ? order : loop_compare_sequences(a->item, b->item, a->items);
 }
 
-/* Space for one more loop at `at`; NULL: there is none. */
+/* Makes space for one more loop at `at`; NULL: there is none. */
 struct loop *loop_set_insert(struct loop_set *set, uint32_t at)
 {
     if (set->loops == LOOP_SET_MAX)
@@ -89,7 +89,7 @@ static void add_copy(struct loop_set *set, uint32_t at, const struct loop *from)
 
 /* ---- ranges of processes --------------------------------------------------------------------- */
 
-/* The bytes of `from` are after all of the loop's own, and do not touch them. */
+/* Appends the ranges of `from`, which are after all ranges of the loop and do not touch them. */
 static bool append_ranges(struct loop *loop, const struct loop *from)
 {
     struct loop_ranks *range = realloc(loop->range, (loop->ranges + from->ranges) * sizeof(*range));
@@ -102,7 +102,7 @@ static bool append_ranges(struct loop *loop, const struct loop *from)
     return true;
 }
 
-/* Both lists in one; touching ranges become one. */
+/* Merges both lists; joins touching ranges. */
 static bool add_ranges(struct loop *loop, const struct loop *from)
 {
     if (loop->ranges > 0 && from->range[0].first > loop->range[loop->ranges - 1].last + UINT64_C(1))
@@ -130,7 +130,7 @@ static bool add_ranges(struct loop *loop, const struct loop *from)
     return true;
 }
 
-/* Ranks mostly rise. */
+/* Fast if ranks are added in ascending order. */
 bool loop_add_rank(struct loop *loop, uint32_t rank)
 {
     struct loop_ranks one = { rank, rank };

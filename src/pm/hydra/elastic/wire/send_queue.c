@@ -6,7 +6,7 @@
 #include "send_queue.h"
 
 #define PARTS_MAX 16            /* of one system call */
-#define LITTLE PIPE_BUF         /* a pipe that poll calls writable takes as much at once */
+#define LITTLE PIPE_BUF         /* a pipe that poll reports as writable accepts this size at once */
 #define APPEND_ROOM 16384
 
 struct HYD_chunk {
@@ -100,7 +100,7 @@ void HYD_queue_clear(struct HYD_queue *queue)
         drop_first(queue);
 }
 
-/* n bytes of the front have been sent; those of empty blocks with them. */
+/* n bytes at the front have been sent; also removes empty blocks. */
 static void advance(struct HYD_queue *queue, size_t n)
 {
     while (queue->first) {
@@ -143,7 +143,7 @@ int HYD_queue_send(struct HYD_queue *queue, int fd, enum HYD_queue_way way)
             writev(fd, parts, count);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)              /* not connected yet is no error */
+        if (n < 0)              /* a connection that is not established yet is no error */
             return errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS ? 0 : -1;
         advance(queue, (size_t) n);
         if (way == HYD_QUEUE_LITTLE)

@@ -39,7 +39,7 @@ void JobMode::on_first_init(Process &process, const InitReport &report)
     }
 }
 
-/* A member gives its address, or one that MPIX_Comm_modify creates has initialised. */
+/* A member has sent its address, or a process that MPIX_Comm_modify created has initialised. */
 void JobMode::on_modifies(Process &process, const InitReport &report)
 {
     if (process.takes_part)
@@ -51,7 +51,7 @@ void JobMode::on_modifies(Process &process, const InitReport &report)
         return;
     process.init = state_.mode == InitMode::ADAPTIVE ? InitMode::ADAPTIVE : InitMode::RIGID;
     if (process.group == 0) {
-        unreported_--;   /* the launch was rigid before there was a step manager */
+        unreported_--;   /* the launch was rigid before the step manager was made */
         become_rigid(process);
     }
 }

@@ -34,7 +34,7 @@ class TableBuilder {
                                    static_cast<uint32_t>(process.bc.size()),
                                    tables_.bcs.size()});
         tables_.bcs += process.bc;
-        tables_.bcs.resize((tables_.bcs.size() + 7) / 8 * 8);   /* aligned for the reader */
+        tables_.bcs.resize((tables_.bcs.size() + 7) / 8 * 8);   /* aligned for readers */
     }
     Tables take() { return std::move(tables_); }
 
@@ -70,7 +70,7 @@ template <class Item> void append(std::string &blob, const std::vector<Item> &it
 std::string cannot_share_memory(const std::vector<Process *> &members,
                                 std::span<const Process> joining)
 {
-    /* Members may differ among themselves: they have found out how to talk to each other. */
+    /* Members may differ: they already know how to communicate with each other. */
     std::map<std::string_view, std::set<uint64_t>> namespaces;  /* by host */
     for (const Process *member : members) {
         if (member->pid_namespace != 0)

@@ -47,9 +47,9 @@ void WorldResize::on_ready(Process &process, uint32_t epoch, const ReadyReport &
         raise(AdaptEvent::ALL_READY);
 }
 
-/* After the agreement it is too late: the process gets the error in its window.  Members have the
- * plan from the freeze on: an earlier report is of an adaptation that was withdrawn in this
- * epoch. */
+/* After the agreement the report has no effect: the process gets the error in its window.  Members
+ * have the plan from the freeze on, so an earlier report belongs to an adaptation that was
+ * withdrawn in this epoch. */
 void WorldResize::on_unable(const Process &process, uint32_t epoch, const std::string &why)
 {
     state_.log("unable", {{"rank", process.world_rank}, {"uid", process.uid}, {"reason", why}});
@@ -100,7 +100,7 @@ void WorldResize::prepared_in_advance(const ProxyId &proxy_id)
         freeze_in(state_.adaptation->paced_ms - state_.now_ms);
 }
 
-/* A report may arrive after the freeze, or after a withdrawal. */
+/* Whether a report may arrive after the freeze or a withdrawal. */
 bool WorldResize::may_come_late(const ProxyId &proxy_id, uint32_t epoch) const
 {
     return (epoch > 0 && epoch == planned_epoch_) || state_.killed_groups.contains(proxy_id.group);
@@ -114,9 +114,9 @@ void WorldResize::on_frozen(const ProxyId &proxy_id, uint32_t epoch, uint64_t ce
         return;
     }
     if (--pending->second > 0)
-        return;                 /* the answer to a freeze that has been withdrawn meanwhile */
+        return;                 /* reply to a freeze that was withdrawn meanwhile */
     freezes_pending_.erase(pending);
-    /* the next one may have the same epoch, and not have been sent yet */
+    /* the next freeze may have the same epoch, and not have been sent yet */
     bool awaited = state_.adaptation && state_.adaptation->freeze_sent &&
                    state_.adaptation->state == AdaptState::FREEZING &&
                    epoch == state_.adaptation->epoch &&
@@ -157,7 +157,7 @@ void WorldResize::process_over(const Process &process, bool by_itself, const std
         left_over(process);
 }
 
-/* It sends no reply to a freeze any more. */
+/* The proxy sends no further replies to freezes. */
 void WorldResize::proxy_disconnected(const ProxyId &proxy_id)
 {
     freezes_pending_.erase(proxy_id);
@@ -168,7 +168,8 @@ void WorldResize::joining_over(const Process &process, bool by_itself, const std
     bool has_committed = !before_agreement(state_.adaptation->state) &&
                          !state_.adaptation->commit_pending.contains(process.proxy_id());
     if (has_committed && by_itself)
-        state_.ending = true;   /* quick: the commit of others is still to be reported */
+        /* early end: the commit of other processes has not been reported yet */
+        state_.ending = true;
     else if (!before_agreement(state_.adaptation->state) && by_itself)
         raise(AdaptEvent::PARTICIPANT_ENDED, cause);
     else if (by_itself && process.init == InitMode::ADAPTIVE && !process.ready)

@@ -14,7 +14,7 @@ namespace elastic {
 namespace {
 
 constexpr size_t LAUNCH_ERROR_BYTES = 1024;
-constexpr int64_t PACE_MS = 2;  /* proxies see how fast the program probes */
+constexpr int64_t PACE_MS = 2;  /* time in which proxies measure the rate of probes */
 
 std::string sizes_of(const Adaptation &adaptation)
 {
@@ -34,7 +34,7 @@ const Adaptation &WorldResize::accept(const SizeRequest &request, const Change &
     a.requested = request.wanted;
     a.change = change;
     a.old_size = state_.world.size();
-    /* a withdrawn adaptation's number is used again: boards count on it */
+    /* the epoch of a withdrawn adaptation is used again, as boards require */
     a.epoch = state_.epoch + 1;
     a.reason = request.reason.empty() ? a.label : request.reason.substr(0, REASON_MAX_BYTES);
     a.deadline_unix_ms = request.deadline_unix_ms;
@@ -100,7 +100,8 @@ void WorldResize::raise(AdaptEvent event, const std::string &why)
     }
     state_.adaptation->state = row->next;
     if (state_.adaptation->end_reason.empty())
-        state_.adaptation->end_reason = why;    /* the first cause; others follow from it */
+        /* the first cause; later ones are its consequences */
+        state_.adaptation->end_reason = why;
     perform(row->action);
     if (state_.adaptation && is_end(state_.adaptation->state)) {
         if (state_.mode == InitMode::SETS)
@@ -136,8 +137,8 @@ void WorldResize::perform(AdaptAction action)
 }
 
 /* Step 4 begins.  The plan is the first message on each connection, so that boards have it before a
- * process can be notified.  The world gets it when the joining processes have prepared for it: a
- * message that reaches one of them before it has its sender's address would never be received. */
+ * process can be notified.  The world gets it after the joining processes have prepared for it: a
+ * joining process could never receive a message that arrives before it has the sender's address. */
 void WorldResize::send_plan()
 {
     Adaptation &a = *state_.adaptation;
@@ -168,8 +169,8 @@ void WorldResize::send_plan()
         send_plan_to_world();
 }
 
-/* Processes that probe soon have prepared when they are notified, and stand still for a shorter
- * time.  The freeze does not wait for other processes. */
+/* Processes that probe soon have prepared when they are notified, and then wait for a shorter time.
+ * The freeze does not wait for the others. */
 void WorldResize::send_plan_to_world()
 {
     Adaptation &a = *state_.adaptation;
@@ -208,7 +209,7 @@ void WorldResize::send_target()
     send(a.proxy_ids, STEP_TARGET, write_number(a.target));
 }
 
-/* Step 6: the coming world is the present one. */
+/* Step 6: the new world becomes the present one. */
 void WorldResize::release()
 {
     Adaptation &a = *state_.adaptation;
@@ -237,7 +238,7 @@ void WorldResize::track_left(const std::vector<Process *> &left)
     }
     left_[state_.epoch] = std::move(leaving);
     for (Process *process : left) {
-        if (process->ended)     /* it did not wait to be released */
+        if (process->ended)     /* it ended before the release */
             left_over(*process);
     }
 }
@@ -269,7 +270,7 @@ void WorldResize::abort_step()
     state_.effects.abort_step(state_.effects.context, state_.adaptation->end_reason.c_str());
 }
 
-/* The one end of the request. */
+/* The only end of the request. */
 void WorldResize::finish()
 {
     Adaptation &a = *state_.adaptation;

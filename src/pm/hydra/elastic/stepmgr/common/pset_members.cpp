@@ -1,5 +1,5 @@
-/* See pset_members.h.  Operations work on runs, so that their cost follows the number of runs, not
- * of processes. */
+/* See pset_members.h.  Operations work on runs, so that their cost depends on the number of runs,
+ * not of processes. */
 
 #include "stepmgr/common/pset_members.h"
 
@@ -17,7 +17,7 @@ uint64_t end_of(const Run &run)
     return uint64_t{run.first} + run.count;
 }
 
-/* A set of uids without an order. */
+/* An unordered set of uids. */
 class Uids {
   public:
     Uids() = default;
@@ -36,7 +36,7 @@ class Uids {
         }
         ends_.emplace(first, end);
     }
-    /* The parts of a run that are in here (`inside`), or that are not, in order. */
+    /* The parts of a run that this set contains (`inside`), or does not contain, in order. */
     template <class Take> void cut(const Run &run, bool inside, Take take) const
     {
         uint64_t at = run.first, end = end_of(run);
@@ -61,14 +61,15 @@ class Uids {
     }
 
   private:
-    /* The first run that ends at this uid, or after it. */
+    /* The first run that ends at or after this uid. */
     std::map<uint64_t, uint64_t>::const_iterator first_from(uint64_t uid) const
     {
         auto at = ends_.upper_bound(uid);
         return at != ends_.begin() && std::prev(at)->second >= uid ? std::prev(at) : at;
     }
 
-    std::map<uint64_t, uint64_t> ends_;         /* by the first of each run; none touches another */
+    /* by the first uid of each run; runs do not touch */
+    std::map<uint64_t, uint64_t> ends_;
 };
 
 }  // namespace

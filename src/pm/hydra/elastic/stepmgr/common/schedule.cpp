@@ -78,8 +78,7 @@ Result<ScheduleEntry> parse_entry(std::string_view text)
     return entry;
 }
 
-/* Where an entry ends that begins at `at`: at a comma outside of brackets, a newline or a
- * comment. */
+/* The end of the entry that begins at `at`: a comma outside of brackets, a newline or a comment. */
 size_t end_of_entry(std::string_view text, size_t at)
 {
     size_t end = text.find_first_of(",\n#[", at);
@@ -138,7 +137,7 @@ Error entry_error(size_t number, std::string_view text, size_t at, const std::st
                  "): " + why};
 }
 
-/* Checks an entry against the size before it, as far as that is known. */
+/* Checks an entry against the size before it, if that is known. */
 std::optional<Error> check_entry(const ScheduleEntry &entry, int before, int programs)
 {
     if (before == 0 || (!entry.change.leave && entry.change.size == before))

@@ -13,7 +13,7 @@ struct OriginRow {
     int priority;
 };
 
-/* Clients, schedules and policies never wait, nor does a request replace theirs. */
+/* Requests of clients, schedules and policies never wait, and are never replaced. */
 const OriginRow &row_of(Origin origin)
 {
     static const OriginRow ROWS[] = {

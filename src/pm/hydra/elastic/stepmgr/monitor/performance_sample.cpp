@@ -16,7 +16,7 @@ double ratio_of(const ProcessSample &sample)
     return static_cast<double>(sample.report.mpi_ns) / static_cast<double>(sample.report.loop_ns);
 }
 
-/* Nobody has more time in MPI than there was. */
+/* Whether the data is valid: the time in MPI is not more than the total time. */
 bool is_measured(const ProcessSample &sample)
 {
     const PerformanceReport &report = sample.report;
@@ -28,7 +28,7 @@ Json rate(uint64_t probes, int64_t ms)
     return ms > 0 ? Json(static_cast<double>(probes) * 1000 / static_cast<double>(ms)) : Json();
 }
 
-/* For whom the others wait: those with the smallest part of MPI. */
+/* The processes for which the others wait: those with the smallest part of time in MPI. */
 Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
 {
     Json slowest = Json::array();
@@ -39,7 +39,7 @@ Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
     return slowest;
 }
 
-/* A number of the protocol for a value that can be reported. */
+/* Whether the iteration is a valid number in the protocol. */
 bool is_in_phase(const ProcessSample &sample)
 {
     constexpr uint64_t MOST = uint64_t{1} << 53;
@@ -48,7 +48,8 @@ bool is_in_phase(const ProcessSample &sample)
            report.total >= -1 && report.total <= static_cast<int64_t>(MOST);
 }
 
-/* 0: none is in any.  Of equally many: the first one of the program. */
+/* 0: no process is in a phase.  If several phases have equally many processes: the first phase of
+ * the program. */
 uint64_t most_frequent_phase(const std::vector<ProcessSample> &samples)
 {
     std::map<std::pair<uint64_t, uint64_t>, size_t> processes;  /* by element, phase */
@@ -66,7 +67,7 @@ uint64_t most_frequent_phase(const std::vector<ProcessSample> &samples)
     return phase;
 }
 
-/* The first of the stragglers, `in` being all of the phase by iteration. */
+/* The first few stragglers.  `in`: all processes of the phase, by iteration. */
 Json describe_stragglers(const std::vector<const ProcessSample *> &in)
 {
     Json stragglers = Json::array();
@@ -145,7 +146,7 @@ Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &ot
         every = std::max(every, sample.report.every);
     }
     if (measured.empty())
-        return Json::array();   /* nor of loops inside */
+        return Json::array();   /* inner loops are unknown too */
     std::sort(ranks.begin(), ranks.end());
     std::stable_sort(measured.begin(), measured.end(),
                      [](const ProcessSample *x, const ProcessSample *y) {

@@ -1,6 +1,6 @@
 /*
  * See performance_sampler.h.  A sample leaves out proxies that do not reply within SAMPLE_WAIT_MS.
- * Ranks are those of one world: a sample that an adaptation overtakes is discarded.
+ * A sample belongs to one world: if an adaptation commits meanwhile, the sample is discarded.
  */
 
 #include "stepmgr/monitor/performance_sampler.h"
@@ -9,7 +9,7 @@
 
 namespace elastic {
 
-/* Why there is nothing to be sampled now, or nullptr. */
+/* The reason why no sample is possible now, or nullptr. */
 const char *PerformanceSampler::cannot_sample() const
 {
     if (state_.mode == InitMode::RIGID)
@@ -25,7 +25,7 @@ const char *PerformanceSampler::cannot_sample() const
     return nullptr;
 }
 
-/* The line to send; empty if it is sent when the proxies have answered. */
+/* Returns the line to send; empty: the line is sent later, when the proxies have replied. */
 std::string PerformanceSampler::answer_performance(int client, const Json &id,
                                                    const PerformanceRequest &request)
 {
@@ -60,7 +60,7 @@ void PerformanceSampler::query_samples()
     std::vector<step_proxy> to;
     for (const ProxyId &proxy_id : sample_->pending_from)
         to.push_back({proxy_id.group, proxy_id.number});
-    /* each time, because proxies of joining processes do not know it */
+    /* sent each time, because proxies of joining processes do not have it */
     state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()),
                         STEP_PERFORMANCE, sample_->number, interval_ms_ ? &*interval_ms_ : nullptr,
                         interval_ms_ ? sizeof *interval_ms_ : 0);
@@ -75,7 +75,7 @@ const Process *PerformanceSampler::sampled(uint32_t group, uint32_t rank)
     return process && process->world_rank >= 0 && !process->ended ? process : nullptr;
 }
 
-/* A proxy speaks of its own processes alone. */
+/* A proxy may only report its own processes. */
 void PerformanceSampler::on_performance(const ProxyId &proxy_id, uint32_t number,
                                         SampleReport &report)
 {
@@ -87,7 +87,7 @@ void PerformanceSampler::on_performance(const ProxyId &proxy_id, uint32_t number
         const Process *process = sampled(static_cast<uint32_t>(proxy_id.group), rank);
         return process && process->proxy == proxy_id.number ? process : nullptr;
     };
-    uint32_t ranks = 0;         /* of those that it has reported */
+    uint32_t ranks = 0;         /* number of ranks that it has reported */
     for (const PerformanceReport &row : report.rows) {
         const Process *process = own(row.rank);
         if (!process)
@@ -105,7 +105,7 @@ void PerformanceSampler::on_performance(const ProxyId &proxy_id, uint32_t number
         sample_complete();
 }
 
-/* Put together on the way up the tree: they come before the rows of the last proxies. */
+/* Loops, merged on the way up the tree; they arrive before the rows of the last proxies. */
 void PerformanceSampler::on_loops(uint32_t number, LoopsReport &report)
 {
     bool awaited = sample_ && number == sample_->number && report.group <= INT32_MAX;

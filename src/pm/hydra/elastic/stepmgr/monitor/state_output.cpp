@@ -22,7 +22,7 @@ std::string describe_event(const char *event, const Json &fields)
 
 }  // namespace
 
-/* The slots of the range; without one, of the launch. */
+/* The number of slots is the max of the range; without a range, the size of the launch. */
 StateOutput::StateOutput(StepState &state, const step_config &config) : state_(state)
 {
     if (!config.states || !state_.effects.state_line)
@@ -35,7 +35,7 @@ StateOutput::StateOutput(StepState &state, const step_config &config) : state_(s
     });
 }
 
-/* Of a member that has not ended; `accepted`: the change under way is. */
+/* The state of a member that has not ended.  `accepted`: the change under way is accepted. */
 SlotState StateOutput::state_of(const Process &process, bool accepted) const
 {
     if (!state_.adaptation)

@@ -63,7 +63,8 @@ void StragglerReporter::report_joining_stragglers()
         late);
 }
 
-/* SL3; and what nobody requests, or answers. */
+/* SL3.  Also reports changes that no process queries, or to which the notified process does not
+ * reply. */
 void StragglerReporter::report_pset_change_stragglers()
 {
     const Adaptation &a = *state_.adaptation;
@@ -84,7 +85,7 @@ void StragglerReporter::report_pset_change_stragglers()
         return notify_stragglers(
             "the removal of these processes has been accepted, and they have not ended", late);
     log_stragglers({});
-    /* Before that no process gets a reply about process sets. */
+    /* Before this confirmation no process gets a reply about process sets. */
     const PsetChangeWait wait = hooks_.pset_change_wait();
     if (!wait.proxy_ids.empty())
         notify_waiting(NO_REPLY + hosts_of(wait.proxy_ids));
@@ -115,7 +116,7 @@ void StragglerReporter::on_counts(const ProxyId &proxy_id, uint32_t epoch,
     bool awaited = state_.adaptation && epoch == state_.adaptation->epoch &&
                    state_.adaptation->counts_pending.erase(proxy_id) > 0;
     if (!awaited)
-        return;                 /* of an adaptation that has ended meanwhile */
+        return;                 /* belongs to an adaptation that has ended meanwhile */
     for (const CountReport &report : reports) {
         const Process *process =
             report.rank > INT32_MAX
@@ -157,11 +158,11 @@ void StragglerReporter::ending_time()
     }
 }
 
-/* The boards of processes that have ended and of those that live.  One who ended with its slot
- * still in the window died there.  One who ended otherwise has either committed, and then everybody
- * is in commit at least (others are on their way out of it: wait for them), or never was notified,
- * or ignored it (the program is over; queried twice, because a commit may just be on its way
- * here). */
+/* Evaluates the boards of ended and living processes.  A process that ended with its slot in the
+ * window failed there.  Any other ended process has committed, was never notified, or ignored the
+ * notification.  If it has committed, all others are at least in commit, and will leave it: wait
+ * for them.  In the other cases the program is over.  That is queried twice, because the report of
+ * a commit may be in transit. */
 void StragglerReporter::check_ending()
 {
     Adaptation &a = *state_.adaptation;
@@ -184,7 +185,7 @@ void StragglerReporter::check_ending()
     } else {
         a.ending_confirmed = !inside && state_.ending;
         a.ending_query_ms = state_.now_ms + ENDING_QUERY_MS;
-        if (inside)             /* all answer, and somebody is yet to commit */
+        if (inside)             /* all have replied, and a process has not committed yet */
             a.ending_until_ms = state_.now_ms + ENDING_WAIT_MS;
     }
 }
@@ -200,7 +201,7 @@ void StragglerReporter::report_member_stragglers()
         if (is_inside(c.report.phase))
             inside.push_back(c);
         else if (c.process->world_rank < 0)
-            continue;           /* they wait in begin since before the agreement */
+            continue;           /* they have waited in begin since before the agreement */
         else if (c.report.phase == PMI_ADAPT_PHASE_TOLD)
             idle.push_back(c);
         else if (c.report.phase == PMI_ADAPT_PHASE_IGNORED)
@@ -230,8 +231,8 @@ void StragglerReporter::report_member_stragglers()
         report_window_stragglers(std::move(inside));
 }
 
-/* Before the agreement, and all joining processes wait in begin: it is the proxies' turn, or
- * joining processes do not get on with their preparations. */
+/* Before the agreement, when all joining processes wait in begin: reports proxies that have not
+ * replied, or joining processes that have not prepared. */
 void StragglerReporter::report_proxy_stragglers()
 {
     const Adaptation &a = *state_.adaptation;

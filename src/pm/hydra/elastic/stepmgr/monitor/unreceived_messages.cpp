@@ -7,7 +7,8 @@
 
 namespace elastic {
 
-/* Notified together when the adaptation ends; a report on a slower way comes after that. */
+/* The user gets all reports together when the adaptation ends.  A report on a slower path may
+ * arrive later. */
 void UnreceivedMessages::on_report(const Process &process, uint32_t epoch,
                                    const UnreceivedReport &report)
 {

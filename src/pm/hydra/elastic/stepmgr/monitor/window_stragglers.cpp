@@ -19,7 +19,7 @@ constexpr WindowPhase WINDOW_PHASES[] = {
     {PMI_ADAPT_PHASE_COMMIT, "in MPI_Comm_adapt_commit"},
 };
 
-/* " for 900 ms", " for 900 to 1000 ms", or nothing where it is not known. */
+/* " for 900 ms", " for 900 to 1000 ms", or "" if not known. */
 std::string duration(const std::vector<RankCount> &processes)
 {
     auto shorter = [](const RankCount &x, const RankCount &y) {
@@ -47,8 +47,7 @@ const char *StragglerReporter::kind_of(const Process &process) const
     return state_.is_joining(process) ? "joining" : leaves ? "leaving" : "staying";
 }
 
-/* A few of a kind with their nodes, many as ranges of ranks; by rank, in whatever order they have
- * reported. */
+/* Names few processes with their nodes, many as ranges of ranks.  Sorted by rank. */
 std::string StragglerReporter::name_processes(std::vector<RankCount> processes) const
 {
     std::string text;
@@ -76,7 +75,7 @@ std::string StragglerReporter::name_processes(std::vector<RankCount> processes) 
     return text;
 }
 
-/* Everybody has come, so that what holds the adaptation up is in the window itself. */
+/* All processes are in the window, so the delay is there. */
 void StragglerReporter::report_window_stragglers(std::vector<RankCount> inside)
 {
     std::string text;
@@ -103,8 +102,8 @@ std::string StragglerReporter::ignored() const
     return name_processes(who);
 }
 
-/* The program is over, and with it the adaptation under way.  That may be chance; but it may be a
- * mistake in the program as well, which gets no other report. */
+/* The program is over, and the adaptation under way did not happen.  That may be chance or an error
+ * in the program, which no other message would show. */
 void StragglerReporter::notify_unfinished()
 {
     const Adaptation &a = *state_.adaptation;

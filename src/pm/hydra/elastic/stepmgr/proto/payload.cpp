@@ -13,7 +13,8 @@ namespace elastic {
 
 namespace {
 
-/* Takes fixed-size values from the front; once too little is left, ok() is false for good. */
+/* Takes values of fixed size from the front.  If too few bytes are left, ok() is false from then
+ * on. */
 class Reader {
   public:
     explicit Reader(Bytes bytes) : bytes_(bytes) {}
@@ -44,7 +45,7 @@ class Reader {
     bool ok_ = true;
 };
 
-/* Their bytes, one after the other. */
+/* The bytes of all values, concatenated. */
 template <class... Values> std::string bytes_of(const Values &...values)
 {
     return (std::string(reinterpret_cast<const char *>(&values), sizeof values) + ...);

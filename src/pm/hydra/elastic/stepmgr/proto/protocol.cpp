@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t INTERVAL_MIN_MS = 1000, INTERVAL_MAX_MS = 3600 * 1000;
 constexpr uint64_t COUNTER_MAX = uint64_t{1} << 53;     /* exact in every JSON reader */
 
-/* Reads fields of one object; the first error counts, later calls change nothing. */
+/* Reads fields of one object.  Keeps the first error; later calls have no effect. */
 class FieldReader {
   public:
     explicit FieldReader(const Json &object) : object_(object) {}
@@ -59,7 +59,7 @@ class FieldReader {
         }
         return value.get<std::string>();
     }
-    /* A list, or a text with ranges such as "0-99999,100002": a list would be long. */
+    /* A list, or a text with ranges such as "0-99999,100002", which is shorter. */
     std::vector<int> ranks(const char *name)
     {
         if (has(name) && object_.at(name).is_string()) {

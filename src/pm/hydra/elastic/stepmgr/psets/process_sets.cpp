@@ -11,14 +11,14 @@
 
 namespace elastic {
 
-/* A world of more processes than a set can have is none. */
+/* A world with more processes than a set can have is not added. */
 void ProcessSets::add_world(uint32_t epoch, const std::vector<uint32_t> &uids)
 {
     if (auto members = SetMembers::of_list(uids))
         sets_.add_world(epoch, std::move(*members));
 }
 
-/* W2: those that stay, and then those that join. */
+/* W2: first the staying, then the joining processes. */
 void ProcessSets::add_coming_world()
 {
     std::vector<uint32_t> uids;
@@ -33,8 +33,8 @@ void ProcessSets::add_coming_world()
     add_world(state_.adaptation->epoch, uids);
 }
 
-/* Sets need to know of every begin and end, also in a job that does not adapt: proxies report them
- * from now on. */
+/* Sets need every begin and end of a process, also in a job that does not adapt.  Proxies report
+ * them from now on. */
 void ProcessSets::track_ends()
 {
     if (!std::exchange(tracks_ends_, true))
@@ -80,8 +80,8 @@ void ProcessSets::on_call(Process &process, SetReport &report)
     answer_as_of_starts(process, report);
 }
 
-/* Messages of a process that may make sets by itself, and accept an addition without a reply, are
- * passed on before others get a reply (SA1). */
+/* A process that may make sets by itself may also accept an addition without a reply.  Its messages
+ * are forwarded before others get a reply (SA1). */
 void ProcessSets::sync()
 {
     while (sync_.is_due()) {
@@ -124,7 +124,8 @@ void ProcessSets::continue_with(const SetSync::Calls &calls,
 
 /* ---- processes of the launch that have not begun to use MPI (SR1) ---------------------------- */
 
-/* The caller has begun; the proxies of all others are queried. */
+/* The caller has begun to use MPI. All other processes of the launch count as not begun until their
+ * proxies reply. */
 void ProcessSets::count_starts()
 {
     if (unbegun_)
@@ -138,15 +139,15 @@ void ProcessSets::count_starts()
     }
 }
 
-/* Or has ended. */
+/* The process has begun to use MPI, or has ended. */
 void ProcessSets::has_begun(uint32_t uid)
 {
     if (unbegun_ && unbegun_->erase(uid) > 0)
         sets_.run(uid);
 }
 
-/* A process that has begun may have notified the caller so: it is not starting to anybody from then
- * on (SA1). */
+/* A process that has begun may have notified the caller of that; from then on no reply may show it
+ * as starting (SA1). */
 void ProcessSets::answer_as_of_starts(Process &process, const SetReport &report)
 {
     if (unbegun_->empty() || !sets_.reports_starts(report.call))
@@ -209,7 +210,7 @@ void ProcessSets::carry_out(Process &process, const SetReport &report)
     send_replies(replies);
 }
 
-/* A proxy has given others an answer in which these business cards are sent. */
+/* A proxy has passed a reply with these business cards to other processes. */
 bool ProcessSets::on_shared(const ProxyId &proxy_id, const SharedReport &report)
 {
     if (!report.bcs.empty() && report.bcs.greatest() >= state_.next_uid)
@@ -245,13 +246,14 @@ void ProcessSets::continue_calls(const ProxyId &proxy_id, const FreeCalls &calls
 
 /* ---- whether an awaited process will come (SI8) ---------------------------------------------- */
 
-/* Its proxy replies.  A process that has ended, or is not there, does not come. */
+/* The proxy of the process replies.  A process that has ended or does not exist will not take
+ * part. */
 std::optional<std::string> ProcessSets::query_arrival(const SetCaller &caller,
                                                       const QueryArrival &call)
 {
     const Process *member = state_.world.find_member(call.uid);
     auto other =
-        state_.callers.find(call.uid); /* one that has joined, and whose change is not complete */
+        state_.callers.find(call.uid); /* has joined, but its change is not complete */
     bool there = member && !member->ended;
     if ((!there && other == state_.callers.end()) ||
         state_.world.disconnected(there ? member->proxy_id() : other->second))

@@ -28,7 +28,7 @@ SetBcasts::Bcast *SetBcasts::find(uint32_t uid, uint32_t slot)
     return found == slots_.end() ? nullptr : found->second;
 }
 
-/* To the proxies of all that take part. */
+/* Sends an order to the proxies of all participants. */
 void SetBcasts::order(const Bcast &bcast, enum bcast_what what, uint64_t value)
 {
     Order order;
@@ -151,14 +151,15 @@ void SetBcasts::frozen(uint64_t proxy_id, const BcastReport &count, const Uids &
         std::ranges::find(under_way_, count.bcast, [](const Bcast *bcast) { return bcast->id; });
     if (found == under_way_.end() || (*found)->text->number != count.text ||
         !(*found)->text->counting.erase(proxy_id))
-        return;                 /* it was dropped, or this proxy's last process left */
+        /* the text was dropped, or the last participant of this proxy left */
+        return;
     Bcast &bcast = **found;
     bcast.text->target = std::max(bcast.text->target, count.ceiling);
     if (bcast.text->counting.empty())
         agree(bcast, ended);
 }
 
-/* All have counted: the target is known. */
+/* All proxies have counted: the target is known. */
 void SetBcasts::agree(Bcast &bcast, const Uids &ended)
 {
     order(bcast, BCAST_GATE, bcast.text->target);
@@ -168,7 +169,7 @@ void SetBcasts::agree(Bcast &bcast, const Uids &ended)
     finish_if_notified(bcast, ended);
 }
 
-/* SB2: all get the same. */
+/* SB2: all members get the same reply. */
 std::string SetBcasts::answer(Bcast &bcast, uint32_t uid, uint64_t number, const Uids &ended)
 {
     Text &text = *bcast.text;

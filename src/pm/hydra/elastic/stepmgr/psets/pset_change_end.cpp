@@ -36,8 +36,9 @@ void PsetChanges::start_joining()
     psets_.send_replies(replies);
 }
 
-/* Processes that the joining ones, and these among themselves, need no rendezvous with.  Processes
- * that wait in one get a reply.  None, if the processes that were introduced know others by now. */
+/* Introduces the joining processes to each other and to known processes, so that they need no
+ * rendezvous.  Returns these processes; empty: an introduced process is in a mesh with others
+ * meanwhile.  Processes that wait in a rendezvous get a reply. */
 SetMembers PsetChanges::introduce_joining(std::vector<Sets::Reply> &replies)
 {
     const Adaptation &a = *state_.adaptation;
@@ -59,7 +60,7 @@ SetMembers PsetChanges::introduce_joining(std::vector<Sets::Reply> &replies)
         sets_.introduce(*all, replies) ? *known : SetMembers();
 }
 
-/* Before any process can know that the removal has been accepted. */
+/* Sent before any process can detect that the removal is accepted. */
 void PsetChanges::send_may_exit()
 {
     std::set<ProxyId> proxy_ids;
@@ -98,7 +99,7 @@ void PsetChanges::participant_done(uint32_t uid)
     control_.raise(adds && others_leave ? AdaptEvent::ADDED : AdaptEvent::ALL_THERE);
 }
 
-/* SR6.  Processes that have ended meanwhile need not leave any more. */
+/* SR6.  Processes that have ended meanwhile no longer need to leave. */
 void PsetChanges::offer_removal()
 {
     Adaptation &a = *state_.adaptation;
@@ -128,10 +129,10 @@ void PsetChanges::complete()
     state_.epoch_began_ms = state_.now_ms;
     if (a.change.joining > 0) {
         state_.world.commit({{}, a.change.joining, 0}, a.group);
-        a.change.leaving.clear();       /* they have ended before the removal */
+        a.change.leaving.clear();       /* they ended before the removal */
         a.change.new_size = state_.world.size();
     } else {
-        a.change.leaving.clear();       /* until the notification these were only so many */
+        a.change.leaving.clear();       /* until the notification only their number was known */
         for (const Process *member : state_.world.members()) {
             if (a.delta->contains(member->uid))
                 a.change.leaving.push_back(member->world_rank);
@@ -150,7 +151,7 @@ void PsetChanges::complete()
     departures_.drop_ended();
 }
 
-/* Processes that wait for joining processes are notified before these have ended. */
+/* Notifies processes that wait for joining processes before these end. */
 void PsetChanges::end()
 {
     const Adaptation &a = *state_.adaptation;
@@ -167,7 +168,7 @@ void PsetChanges::end()
         keep_addition();
 }
 
-/* The removal of a request that does both has failed: the processes that were added remain. */
+/* The removal of a request that adds and removes has failed: the added processes remain. */
 void PsetChanges::keep_addition()
 {
     Adaptation &a = *state_.adaptation;
@@ -180,7 +181,8 @@ void PsetChanges::keep_addition()
 
 /* ---- ends of processes ----------------------------------------------------------------------- */
 
-/* SL3.  A process that may exit needs no order: its proxy receives that soon. */
+/* SL3.  A process that may exit needs no order, because the permission to its proxy is in
+ * transit. */
 void PsetChanges::on_aborted(const Process &process)
 {
     if (!process.may_exit)
@@ -188,7 +190,7 @@ void PsetChanges::on_aborted(const Process &process)
                     {reinterpret_cast<const char *>(&process.uid), sizeof process.uid});
 }
 
-/* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
+/* A process of a job that changes through sets has ended, which it may do by itself at any time. */
 void PsetChanges::process_over(const Process &process, bool by_itself, const std::string &cause)
 {
     bool has_entered = process.ready && state_.adaptation &&
@@ -229,8 +231,8 @@ void PsetChanges::member_over(const Process &process, bool by_itself, const std:
 }
 
 /* SF1: the next caller is notified.  But processes that wait in a rendezvous with the joining ones
- * know of these by the process that has ended, and perhaps no other process calls.  SI8: no process
- * waits because of the ended one. */
+ * were informed by the ended process, and possibly no other process calls.  SI8: no process waits
+ * because of the ended one. */
 void PsetChanges::consider_orphan()
 {
     if (state_.adaptation && state_.adaptation->state == AdaptState::ORPHANED &&
@@ -239,8 +241,8 @@ void PsetChanges::consider_orphan()
                        "the notified process has ended, and others wait for the joining processes");
 }
 
-/* A process of a removal has ended: before the agreement, the removal is impossible; later, its end
- * is awaited. */
+/* A process of a removal has ended.  Before the agreement the removal becomes impossible; later its
+ * end is expected. */
 void PsetChanges::leaving_over(const Process &process, const std::string &cause)
 {
     Adaptation &a = *state_.adaptation;

@@ -1,9 +1,8 @@
 /*
- * One change through process sets as a table, as adaptation_table.cpp for windows.  Nothing is
- * announced before all joining processes wait in MPI_Session_init; an announced change stays
- * announced until a process accepts or declines it, or it fails, or the notified process has ended
- * and only processes remain that wait for the joining ones: these may be all that could request it.
- * SR3, SR6-SR9, SF1, SF2.
+ * One change through process sets as a table, as adaptation_table.cpp for windows.  A change is
+ * announced when all joining processes wait in MPI_Session_init.  It stays announced until a
+ * process accepts or declines it, or it fails, or the notified process has ended and all remaining
+ * processes may wait for the joining ones, so that none would query.  SR3, SR6-SR9, SF1, SF2.
  */
 
 #include "stepmgr/state/adaptation_table.h"
@@ -16,7 +15,8 @@ using S = AdaptState;
 using E = AdaptEvent;
 using A = AdaptAction;
 
-/* Until the joining processes are ready, rows that are missing here are those of a window. */
+/* Until the joining processes are ready, the table of windows has the rows that are missing
+ * here. */
 constexpr AdaptTransition TABLE[] = {
     {S::ACCEPTED, E::NOBODY_JOINS, S::OFFERED, A::NONE},
     {S::JOINING, E::ALL_READY, S::OFFERED, A::NONE},
@@ -30,7 +30,7 @@ constexpr AdaptTransition TABLE[] = {
     {S::NOTIFIED, E::ACCEPT, S::APPLYING, A::START_JOINING},
     {S::NOTIFIED, E::DECLINE, S::WITHDRAWN, A::REMOVE_JOINING},
     {S::NOTIFIED, E::NOTIFIED_ENDED, S::ORPHANED, A::NONE},
-    {S::NOTIFIED, E::ALL_THERE, S::COMMITTED, A::COMPLETE}, /* who is to go may do so at once */
+    {S::NOTIFIED, E::ALL_THERE, S::COMMITTED, A::COMPLETE}, /* leaving processes may end at once */
     {S::NOTIFIED, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINING},
     {S::NOTIFIED, E::JOINING_FAILED, S::FAILED, A::REMOVE_JOINING},
     {S::NOTIFIED, E::MEMBER_FAILED, S::FAILED, A::REMOVE_JOINING},

@@ -9,7 +9,7 @@ namespace elastic {
 
 namespace {
 
-/* There is a change of this kind: the reply without its name. */
+/* The reply for a change of this kind, without a name. */
 std::string only(pmi_set_change kind)
 {
     return SetAnswer().number(kind).text("").number(0).data({}).number(0).bytes();
@@ -49,7 +49,7 @@ void PsetChanges::begin()
     a.tag = ++last_tag_;
     for (int rank : a.requested.leave.value_or(std::vector<int>{}))
         a.chosen.push_back(state_.world.members()[static_cast<size_t>(rank)]->uid);
-    a.ready_ms = state_.now_ms; /* if nobody joins */
+    a.ready_ms = state_.now_ms; /* if no processes join */
     if (a.change.joining > 0)
         return launch_joining();
     announce_removal();
@@ -68,7 +68,7 @@ void PsetChanges::launch_joining()
     control_.launch();
 }
 
-/* No process caches any more that no change removes it, before one is notified. */
+/* Before a process is notified, no process may cache any more that no change removes it. */
 void PsetChanges::announce_removal()
 {
     if (std::exchange(stay_notified_, false))
@@ -76,8 +76,8 @@ void PsetChanges::announce_removal()
     psets_.send_replies({});
 }
 
-/* Processes whose addresses the joining ones may get before the notification: all that run, if each
- * has those of the others. */
+/* Processes whose addresses the joining ones may get before the notification: all running ones, if
+ * each of them has the addresses of the others. */
 SetMembers PsetChanges::introducible() const
 {
     std::vector<uint32_t> uids;
@@ -128,7 +128,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
 
 /* ---- notification ---------------------------------------------------------------------------- */
 
-/* SR4: the processes that the resource manager has chosen, if the set holds them; else the last
+/* SR4: the processes that the resource manager has chosen, if the set contains them; else the last
  * members of the set. */
 std::optional<SetMembers> PsetChanges::choose_leaving(const SetMembers &bound) const
 {
@@ -156,7 +156,7 @@ std::optional<SetMembers> PsetChanges::choose_leaving(const SetMembers &bound) c
     return SetMembers::of_list(leaving);
 }
 
-/* Includes processes of a removal that have ended before it was accepted: it is announced once more
+/* Includes processes of a removal that ended before it was accepted, because it is announced again
  * (SF1). */
 std::optional<SetMembers> PsetChanges::all_processes() const
 {
@@ -170,7 +170,7 @@ std::optional<SetMembers> PsetChanges::all_processes() const
     return SetMembers::union_of(both);
 }
 
-/* Nothing: the change is not of this set. */
+/* Nothing: the change does not concern this set. */
 std::optional<SetMembers> PsetChanges::choose_delta(const SetMembers &bound) const
 {
     const Adaptation &a = *state_.adaptation;
@@ -228,8 +228,8 @@ std::string PsetChanges::accept_for(const Process &process, const std::string &b
     return name;
 }
 
-/* SR2: a process queries when its board shows it.  Boards of processes that are not members yet
- * need not know. */
+/* SR2: a process queries when its board shows the offer.  Boards of processes that are not members
+ * yet need not show it. */
 void PsetChanges::post_offer()
 {
     uint32_t offer = is_on_offer() ? state_.adaptation->tag : 0;
@@ -265,7 +265,7 @@ bool PsetChanges::notify_change(const Process &process, const SetMembers &delta)
     return true;
 }
 
-/* SR11.  The notified process queries the delta next, so that the reply has it. */
+/* SR11.  The reply contains the delta, because the notified process would query it next. */
 std::string PsetChanges::answer_notified(const SetCaller &caller)
 {
     const Adaptation &a = *state_.adaptation;
@@ -310,16 +310,15 @@ void PsetChanges::notify_stays(const SetCaller &caller)
     stay_notified_ = true;
 }
 
-/* It is not announced any more.  Everything that the notified process has sent before has
- * arrived. */
+/* Ends the announcement.  All earlier messages of the notified process have arrived. */
 NotifiedChange PsetChanges::take_notified()
 {
     sets_.end_grant();
     return *std::exchange(state_.notified, std::nullopt);
 }
 
-/* The change with this tag, if this process was notified of it and has not decided.  SR9: another
- * process may have been notified of the next change meanwhile. */
+/* Takes the change with this tag, if this process was notified of it and has not decided.  SR9:
+ * another process may have been notified of the next change meanwhile. */
 std::optional<NotifiedChange> PsetChanges::take_notified_of(uint32_t uid, uint32_t tag)
 {
     if (state_.notified && state_.notified->uid == uid && state_.notified->tag == tag)
@@ -374,7 +373,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     auto notified = take_notified_of(process.uid, call.tag);
     if (!notified)
         return wrong_tag(call.tag);
-    if (notified->complete) {   /* the process can accept it only */
+    if (notified->complete) {   /* the process can only accept it */
         late_.insert_or_assign(process.uid, *notified);
         return wrong_tag(call.tag);
     }

@@ -20,8 +20,8 @@ void PsetDepartures::adaptation_ended()
         due_ms_ = state_.now_ms;
 }
 
-/* Not while a change is under way, which was requested with the ranks of before, and not at the end
- * of the job. */
+/* Not while a change is under way, because it was requested with the present ranks, and not at the
+ * end of the job. */
 void PsetDepartures::drop_ended()
 {
     Change change;

@@ -14,7 +14,7 @@ uint64_t PsetInvalidation::begin(const std::set<ProxyId> &proxy_ids)
     return last_;
 }
 
-/* Of one proxy they come in order. */
+/* Confirmations of one proxy arrive in order. */
 bool PsetInvalidation::confirmed(const ProxyId &proxy_id, uint64_t number)
 {
     auto pending_from = pending_from_.find(number);

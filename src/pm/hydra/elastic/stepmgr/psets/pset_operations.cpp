@@ -9,7 +9,7 @@ namespace elastic {
 
 namespace {
 
-/* After the names: why there is no operation. */
+/* `why_not`: the reason why there is no operation; follows the names. */
 std::string reply_of(const Sets::OpenOp &op, const std::string &why_not = "")
 {
     SetAnswer answer;
@@ -19,9 +19,9 @@ std::string reply_of(const Sets::OpenOp &op, const std::string &why_not = "")
     return answer.text(why_not).bytes();
 }
 
-/* The processes of the program wait for the reply.  A manager that can grant it does so at once;
- * the step manager does not wait for another one: a process that queries the open operation finds a
- * later offer. */
+/* The processes of the program wait for the reply.  A resource manager that can grant the request
+ * does so at once, so the step manager waits only this long.  A process that queries the open
+ * operation finds a later offer. */
 constexpr uint64_t MANAGER_ANSWERS_MS = 2000;
 
 bool adds(pmi_set_op op)
@@ -82,7 +82,7 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &ca
         open_->call.remove = 0;
     else if (call.op == PMI_SET_OP_SUB || call.op == PMI_SET_OP_SHRINK)
         open_->call.add = 0;
-    return std::nullopt;        /* consider() goes on with it */
+    return std::nullopt;        /* consider() continues with it */
 }
 
 std::optional<std::string> PsetOperations::answer(Process &process, const SetCaller &caller,
@@ -99,7 +99,7 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &, 
     return sets_.close_op(call.name);
 }
 
-/* All processes of a set have queried.  An offer of the resource manager is accepted now. */
+/* All processes of a set have queried: accepts an offer of the resource manager now. */
 std::string PsetOperations::open_op(const Process &process, const std::string &bound)
 {
     if (!sets_.find_open_op(bound) && !open_ && changes_.is_on_offer()) {
@@ -121,7 +121,7 @@ std::string PsetOperations::result_of(uint32_t uid, pmi_set_op op, const std::st
 
 /* ---- the open request ------------------------------------------------------------------------ */
 
-/* Checked before anything is requested for it: members that run leave. */
+/* Checked before any request is made: the leaving processes must be running members. */
 std::string PsetOperations::why_not_removed(const RequestOp &call)
 {
     std::string error;
@@ -137,7 +137,7 @@ std::string PsetOperations::why_not_removed(const RequestOp &call)
            std::to_string(call.remove) + " to be removed";
 }
 
-/* The user is notified once that an option is missing: a program that requests changes needs it. */
+/* Notifies the user once that an option is missing, which a program that requests changes needs. */
 std::string PsetOperations::why_out_of_range(const std::vector<int> &sizes)
 {
     const auto &range = requests_.range();
@@ -154,7 +154,7 @@ std::string PsetOperations::why_out_of_range(const std::vector<int> &sizes)
     return "";
 }
 
-/* A change that was made for it, and is not accepted, is withdrawn. */
+/* Ends the request.  Withdraws the change for it if that is not accepted. */
 void PsetOperations::end(const Sets::OpenOp &op, const std::string &why_not)
 {
     PsetRequest ended = *std::exchange(open_, std::nullopt);
@@ -163,7 +163,7 @@ void PsetOperations::end(const Sets::OpenOp &op, const std::string &why_not)
     drop(ended, "the request of the program ended with another result");
 }
 
-/* The request fails.  Of a REPLACE the addition remains, if it is complete. */
+/* The request fails.  A complete addition of a REPLACE remains. */
 void PsetOperations::give_up(const std::string &why)
 {
     const PsetRequest &request = *open_;
@@ -198,7 +198,7 @@ void PsetOperations::drop(const PsetRequest &request, const char *why)
         control_.raise(AdaptEvent::WITHDRAW, why);
 }
 
-/* As many steps as are possible now: the change for it may be offered at once. */
+/* Makes as many steps as possible, because the change for the request may be offered at once. */
 void PsetOperations::consider()
 {
     if (open_ && (state_.ending || state_.over))
@@ -211,8 +211,8 @@ void PsetOperations::consider()
         accept_offer();
 }
 
-/* No change or size request is open for it: it begins, goes on after the addition of a REPLACE, or
- * has failed. */
+/* No change or size request is open for the request: it begins, continues after the addition of a
+ * REPLACE, or has failed. */
 void PsetOperations::begin()
 {
     const LastEnd &last = state_.last_end;
@@ -250,8 +250,8 @@ void PsetOperations::start()
     open_->request = *delivered;
 }
 
-/* The manager may grant a part of the request, but not of a REPLACE.  The rate of requests is
- * bounded as that of size requests. */
+/* The resource manager may grant a part of the request, but not of a REPLACE. The limit on the rate
+ * of size requests applies. */
 void PsetOperations::request_size()
 {
     const PsetRequest &request = *open_;

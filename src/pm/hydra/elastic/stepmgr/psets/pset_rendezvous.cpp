@@ -16,13 +16,14 @@ std::string key_of(const RendezvousMembers &call)
     return key + call.tag;
 }
 
-/* All have the business cards, and these processes need no further rendezvous. */
+/* The reply when all have the business cards: these processes need no further rendezvous. */
 std::string needless()
 {
     return SetAnswer().number(0).number(1).bytes();
 }
 
-/* Not all have them: one more rendezvous. */
+/* The reply with the business cards, because some processes lack them: one more rendezvous
+ * follows. */
 std::string bcs_of(const SetMembers &members, const PsetBcTable &bcs)
 {
     SetAnswer answer;
@@ -66,7 +67,7 @@ std::optional<std::string> PsetRendezvous::come(const SetCaller &caller,
     else
         end(entry, rendezvous.all_know ? SetAnswer().number(0).number(0).bytes()
                                        : bcs_of(rendezvous.members, bcs));
-    return std::nullopt;        /* the caller is among those who have waited */
+    return std::nullopt;        /* replies_ contains the reply to the caller */
 }
 
 bool PsetRendezvous::introduce(const SetMembers &members, const PsetBcTable &bcs)
@@ -77,9 +78,8 @@ bool PsetRendezvous::introduce(const SetMembers &members, const PsetBcTable &bcs
     return joined;
 }
 
-/* Ends each rendezvous whose members are one full mesh now: others of them may be notified that
- * they need not come.  A process that was introduced may lack business cards, and comes once
- * more. */
+/* Ends each rendezvous whose members are one full mesh now, because its other members may not enter
+ * any more.  An introduced process may lack business cards, and then enters again. */
 void PsetRendezvous::end_needless(const PsetBcTable &bcs)
 {
     for (auto next = rendezvous_.begin(); next != rendezvous_.end();) {

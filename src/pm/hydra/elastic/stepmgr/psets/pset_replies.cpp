@@ -40,8 +40,7 @@ const char *name_of(pmi_set_state state)
 
 }  // namespace
 
-/* Bounded, as a program may make sets as fast as it likes: clients that follow need other events,
- * too. */
+/* The rate is limited: a program may make sets very fast, and clients need other events too. */
 void ProcessSets::log_changes()
 {
     for (const Sets::Change &change : sets_.take_changes()) {
@@ -66,7 +65,7 @@ void ProcessSets::log_skipped()
         state_.journal.add(state_.now_ms, "sets_untold", {{"count", count}});
 }
 
-/* One more is queried, to know whether there are more. */
+/* Takes one more set, to see whether there are more. */
 std::string ProcessSets::answer_psets(const Json &id, const PsetsRequest &request) const
 {
     std::vector<Sets::View> views = sets_.view(request.after, PSETS_MAX + 1);
@@ -85,7 +84,7 @@ std::string ProcessSets::answer_psets(const Json &id, const PsetsRequest &reques
 
 /* ---- answers to processes -------------------------------------------------------------------- */
 
-/* Before an answer that contradicts than a process may cache. */
+/* Called before a reply that contradicts data which a process may cache. */
 void ProcessSets::invalidate()
 {
     std::set<ProxyId> proxy_ids;
@@ -128,13 +127,14 @@ void ProcessSets::send_answers()
     for (Sets::Reply &reply : invalidation_.take_answers()) {
         auto caller = state_.callers.find(reply.caller.uid);
         if (caller == state_.callers.end() || reply.caller.id == 0)
-            continue;           /* has ended meanwhile, or does not wait */
+            continue;           /* the process has ended meanwhile, or does not wait */
         std::string payload;
         append_number(payload, reply.caller.uid);
         append_number(payload, reply.caller.id);
         bool is_shared = !reply.others.empty();
         if (is_shared) {
-            reply.others.push_back(reply.caller.uid);   /* may query once more */
+            /* the caller may send the same query again */
+            reply.others.push_back(reply.caller.uid);
             append_members(payload, *SetMembers::of_list(reply.others));
             append_members(payload, *SetMembers::of_list(reply.bcs));
         }

@@ -105,10 +105,10 @@ SetMembers Sets::running() const
     return SetMembers::of_runs(runs).value_or(SetMembers());
 }
 
-/* SO9: nobody can be in a call on a set all of whose members have disconnected.  It may still be an
- * operand (SO4), so that those remain that were seen to have come to that last.  How many sets may
- * be added before the next check follows the number of those that are left, so that the checks cost
- * each set that is made a few steps, however many there are. */
+/* SO9: no process can be in a call on a set whose members have all disconnected.  Such a set may
+ * still be an operand (SO4), so the latest `keep` of them remain.  The number of sets that may be
+ * added before the next check is proportional to the number of remaining sets, so the cost of
+ * checks for each new set is constant. */
 void Sets::drop_disconnected(size_t keep)
 {
     std::vector<Set *> disconnected;
@@ -140,7 +140,7 @@ bool Sets::has_capacity(size_t sets, size_t runs)
     return fits();
 }
 
-/* SL2, SO3: a set that holds a living process means something until that, or anybody, frees it. */
+/* SL2, SO3: a set with a living process remains until a process frees it. */
 std::string Sets::full_error() const
 {
     std::string oldest =
@@ -188,8 +188,8 @@ void Sets::erase(const std::string &name, const char *why)
     serial_++;
 }
 
-/* Nobody can query together with its processes any more; those who have queried and wait are
- * answered yet. */
+/* No further queries together with the processes of this set are possible.  Processes that have
+ * queried and wait still get replies. */
 void Sets::drop_lookups(const Set &set)
 {
     std::string who = std::to_string(set.id);
@@ -265,7 +265,7 @@ std::optional<SetMembers> Sets::resolve_operand(const SetOperand &operand, std::
     return error.empty() ? std::optional(*of.front()) : std::nullopt;
 }
 
-/* A process that is not there yet makes a set wait, one that has disconnected ends it. */
+/* A process that has not started makes a set wait; a disconnected one ends it. */
 pmi_set_state Sets::state_of(const SetMembers &members) const
 {
     return members.any_of(ended_)      ? PMI_SET_ENDED
@@ -397,7 +397,7 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     std::vector<Reply> replies;
     if (!ended_.insert(uid).second)
         return replies;
-    outdated_ = outdated_ || !caching_.empty();     /* whichever sets hold it */
+    outdated_ = outdated_ || !caching_.empty();     /* any set may contain it */
     proposed_.erase(uid);
     starting_.erase(uid);
     bcs_.disconnected(uid);

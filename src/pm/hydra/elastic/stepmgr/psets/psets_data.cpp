@@ -58,7 +58,7 @@ std::optional<std::string> Sets::lookup(const Round &round)
     return answer.bytes();
 }
 
-/* The participants: a set, or what its name means to the caller together with its members. */
+/* A string for the participants: a set, or a name with the members that it has for the caller. */
 std::string Sets::describe(const SetOperand &callers)
 {
     if (!callers.members)
@@ -69,7 +69,7 @@ std::string Sets::describe(const SetOperand &callers)
     return text;
 }
 
-/* The participants, or the error if the caller is not one of them. */
+/* Reads the participants; returns an error if the caller is not one of them. */
 std::string Sets::check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all,
                                Operands &members)
 {
@@ -167,8 +167,8 @@ std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
 
 /* ---- rendezvous ------------------------------------------------------------------------------ */
 
-/* Nobody can come to a rendezvous whose change is not accepted: who could accept it does not wait
- * for that. */
+/* A rendezvous with processes of a change that is not accepted must wait: a process that could
+ * accept the change does not wait for the rendezvous. */
 std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMembers &call)
 {
     if (!is_of_job(call.members))
@@ -215,7 +215,7 @@ std::optional<std::string> Sets::answer(const Caller &, const CountEnded &call)
                                    : foreign();
 }
 
-/* mpi://... is known where it is requested, but for what has become of its processes. */
+/* The caller knows the members of mpi://..., but not whether they have ended. */
 std::optional<std::string> Sets::answer(const Caller &caller, const NotifyState &call)
 {
     if (!is_of_job(call.members))
@@ -232,7 +232,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const NotifyState 
         .bytes();
 }
 
-/* Whether the reply shows the state of a set with one of these, or who runs. */
+/* Whether the reply shows the state of a set with one of these uids, or the running processes. */
 bool Sets::mentions(Bytes bytes, const Uids &uids)
 {
     auto call = parse_set_call(bytes);
@@ -274,7 +274,8 @@ const Sets::OpenOp *Sets::find_open_op(const std::string &bound)
     return set && set->open ? &*set->open : nullptr;
 }
 
-/* By the set that it was bound to, one of those that it made, or one that was made of these. */
+/* `name`: the set to which the operation was bound, a set that it made, or a set made from
+ * these. */
 std::optional<std::string> Sets::close_op(const std::string &name)
 {
     Set *set = find(name);

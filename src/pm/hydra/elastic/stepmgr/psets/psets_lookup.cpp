@@ -13,12 +13,12 @@ using namespace psets_errors;
 
 namespace {
 
-constexpr size_t LOOKUPS_MAX = 4;       /* in the answer to a call that makes sets */
+constexpr size_t LOOKUPS_MAX = 4;       /* sets in the reply to a call that makes sets */
 
 }  // namespace
 
-/* All of a state that only an end can change.  The start of a set, and its run after that, are
- * reported to no other process.  The set of running processes changes without an end. */
+/* LASTS if only an end can change the state.  A starting set begins to run without a message to
+ * other processes.  The set of running processes also changes without an end. */
 pmi_set_lasts Sets::how_lasting(const Set &set) const
 {
     pmi_set_state state = state_of(set.members);
@@ -54,8 +54,8 @@ std::optional<std::string> Sets::answer(const Caller &caller, const LookupSet &c
     return answer.bytes();
 }
 
-/* A process that may cache what it has received may as well be notified it by somebody who caches
- * it: all of its proxy, but for those who need business cards that are not in the answer. */
+/* Processes that may share the reply: all of the same proxy that may cache it and lack no business
+ * cards other than those in the reply. */
 void Sets::share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const
 {
     const std::set<uint32_t> bcs(shared.bcs.begin(), shared.bcs.end());
@@ -145,7 +145,7 @@ uint32_t Sets::grant(uint32_t uid)
     return grant_->next;
 }
 
-/* Numbers that were not used are given back, if no others came after them. */
+/* Unused numbers become free again if no later numbers were assigned. */
 void Sets::end_grant()
 {
     if (!grant_)
@@ -156,7 +156,7 @@ void Sets::end_grant()
     grant_.reset();
 }
 
-/* Any list, and whatever has its name in it, in one of both spellings. */
+/* True for lists, and for calls that contain a name of such a set in either spelling. */
 bool Sets::may_be_about_granted(const Caller &caller, Bytes bytes) const
 {
     if (!grant_ || grant_->uid == caller.uid || grant_->next == grant_->end ||
@@ -183,7 +183,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
     set.members = call.members;
     set.op = call.op;
     set.operands = call.operands;
-    set.notified = times_outdated_;     /* its maker caches it */
+    set.notified = times_outdated_;     /* the process that made it caches it */
     caching_.insert(caller.proxy_id);
     insert(std::move(set));
     return std::nullopt;
@@ -236,7 +236,7 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
     outdate(*set);
     if (rebound_.size() < limits_.rebound)
         rebound_.insert(call.to);
-    bcasts_.discard(std::to_string(set->id));   /* processes know it by its name */
+    bcasts_.discard(std::to_string(set->id));   /* processes identify it by its name */
     changes_.push_back({"set_freed", set->name, set->serial, set->members, "moved"});
     auto taken = sets_.extract(set->name);
     by_serial_.erase(set->serial);

@@ -11,7 +11,7 @@ namespace elastic {
 
 namespace {
 
-/* The text before the next colon; `text` becomes the rest.  Nothing: there is no more. */
+/* The text before the next colon; `text` becomes the rest.  Nothing: no text is left. */
 std::optional<std::string_view> next_part(std::string_view &text, bool &more)
 {
     if (!more)
@@ -120,8 +120,8 @@ int Policy::size_request(int present)
     return kind_ == Kind::RANDOM ? next_random(present) : next_stair(present);
 }
 
-/* The next size that the program can use: in the direction of the size request, else the other
- * way. */
+/* The next size that the program can use, first in the direction of the size request, then in the
+ * other one. */
 std::optional<int> Policy::usable(int present, int size_request, const ProgramSizes &rule) const
 {
     int away = size_request > present ? 1 : -1;
@@ -147,7 +147,7 @@ int Policy::next_stair(int present)
 
 int Policy::next_random(int present)
 {
-    constexpr int DRAWS_MAX = 64;       /* a difference of zero is drawn again, not for ever */
+    constexpr int DRAWS_MAX = 64;       /* max draws if the difference is zero */
     for (int draw = 0; draw < DRAWS_MAX; draw++) {
         auto difference = static_cast<int>(std::lround(normal() * deviation_));
         int size = std::clamp(present + difference, range_.min, range_.max);

@@ -1,11 +1,11 @@
 /*
- * See size_requests.h: MPIX_Comm_modify, an adaptation that all processes of the world wait for.
+ * See size_requests.h: MPIX_Comm_modify, an adaptation for which all processes of the world wait.
  * DM1-DM6.
  *
- * It is a size request of rank 0 for one size.  Every process agrees by its call, so that no probes
- * are needed, and a rigid program can use it.  The addresses of a rigid program are not known
- * before: each process sends its own with its first call.  Without a resource manager and without
- * --adapt-range, each size is granted that mpiexec can start.
+ * It is a size request of rank 0 for one size.  Each process agrees by its call, so no probes are
+ * needed, and a rigid program can use it.  The addresses of a rigid program are not known before:
+ * each process sends its own with its first call.  Without a resource manager and --adapt-range,
+ * every size that mpiexec can start is granted.
  */
 
 #include <algorithm>
@@ -44,15 +44,15 @@ void SizeRequests::consider_modify()
     if (state_.adaptation || !all_take_part())
         return;
     if (!queue_.open()->notified)
-        log_open();             /* a manager may answer at once */
+        log_open();             /* a resource manager may reply at once */
     if (queue_.open()->wanted.size == state_.world.size())
         return end(SizeRequestEnd::GRANTED, "");
     if (state_.managed)
-        return;                 /* the manager decides */
+        return;                 /* the resource manager decides */
     grant(queue_.open()->wanted.size);
 }
 
-/* Of a resource manager: what the processes wait for, and nothing else. */
+/* Requests of a resource manager must be for the size for which the processes wait. */
 std::optional<ProtocolError> SizeRequests::check_modify(const Json &id, int size) const
 {
     if (state_.adaptation || !all_take_part())

@@ -4,7 +4,7 @@
 
 namespace elastic {
 
-/* Why a request cannot be accepted now, whatever it wants. */
+/* The reason why no request of any size can be accepted now. */
 std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id,
                                                           const ResizeRequest &resize) const
 {

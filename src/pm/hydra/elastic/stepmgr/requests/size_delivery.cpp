@@ -1,6 +1,6 @@
 /*
- * See size_requests.h: the way of all size requests to the adaptation under way, those of the
- * schedule or policy, and the rule of the program for sizes that it can use (MPIX_Adapt_sizes).
+ * See size_requests.h: from size requests to the adaptation; requests of the schedule or policy;
+ * the rule of the program for sizes that it can use (MPIX_Adapt_sizes).
  */
 
 #include "stepmgr/requests/size_requests.h"
@@ -58,7 +58,8 @@ std::optional<uint64_t> SizeRequests::deliver_for_operation(int size)
 
 /* ---- the schedule or policy ------------------------------------------------------------------ */
 
-/* As many as are due: one that is skipped, or withdrawn at once, is followed by the next one. */
+/* Takes all requests that are due: after one that is skipped, or withdrawn at once, the next one
+ * follows. */
 void SizeRequests::consider_source()
 {
     while (state_.adapts() && !state_.adaptation && !state_.ending) {
@@ -74,7 +75,7 @@ void SizeRequests::consider_source()
     }
 }
 
-/* An entry that cannot be applied is skipped, with a line. */
+/* Skips an entry that cannot be applied, with a message. */
 void SizeRequests::deliver_from_source(const SizeRequest &request)
 {
     auto checked = check(request);
@@ -98,7 +99,7 @@ void SizeRequests::report_policy_stops()
                        shorten(rule_->text(), 100) + "'");
 }
 
-/* Sizes that were not offered are reported. */
+/* Reports sizes that were not offered. */
 void SizeRequests::job_over(const std::string &rigid_because)
 {
     if (state_.mode == InitMode::UNKNOWN && source_.any())
@@ -127,7 +128,7 @@ void SizeRequests::report_never_offered()
 
 /* ---- the rule of the program ----------------------------------------------------------------- */
 
-/* From now on; what is under way and not agreed on is withdrawn. */
+/* Sets the rule.  Withdraws an adaptation that is not agreed on. */
 void SizeRequests::on_sizes(const SizesReport &report)
 {
     if (rule_ && rule_->text() == report.rule)

@@ -1,8 +1,8 @@
 /*
  * See size_requests.h: sizes that a program prefers (MPIX_Session_add_scheduling_hints).  The sizes
- * limit --adapt-range.  A size that the job does not have becomes a size request, as do all hints
- * if there is a resource manager, which gets the unknown keys, too.  Wrong hints are ignored, and
- * are no error.  SR10, SC2.
+ * limit --adapt-range.  A size that the job does not have becomes a size request.  With a resource
+ * manager all hints do, and it gets unknown keys too.  Invalid hints are ignored and are no error.
+ * SR10, SC2.
  */
 
 #include "stepmgr/requests/size_requests.h"
@@ -24,13 +24,12 @@ template <class Number> std::optional<Number> number_of(const std::string &text)
     return whole ? std::optional(number) : std::nullopt;
 }
 
-/* A program's hints while they are read: which of them are followed. */
+/* Reads the hints of a program, and records which of them are used. */
 class Hints {
   public:
     explicit Hints(const SetData &given) : given_(given) {}
 
-    /* A number of processes, by its name or the one that others have given it; 0: it is not there,
-     * or none. */
+    /* A number of processes, under its key or that of libmpidynres; 0: missing or invalid. */
     int size(const char *key, const char *mpidynres_key)
     {
         for (const char *name : {key, mpidynres_key}) {
@@ -117,7 +116,7 @@ std::string SizeRequests::add_hints(uint32_t uid, const SetData &given)
     return SetAnswer().number(1).data(notified).bytes();
 }
 
-/* The size request of a process is not replaced. */
+/* Does not replace a size request of a process. */
 void SizeRequests::request_for_hints(const Range &sizes, int preferred, const std::string &reason)
 {
     hooks_.drop_ended();

@@ -10,7 +10,7 @@ namespace elastic {
 
 namespace {
 
-/* A process that waits for an operation, or in MPIX_Comm_modify, has a request of its own. */
+/* A process that waits for an operation or in MPIX_Comm_modify needs a separate request. */
 bool can_join(Origin origin)
 {
     return origin == Origin::PROGRAM || origin == Origin::HINTS;
@@ -40,7 +40,7 @@ SizeRequest *SizeRequestQueue::find_same(const SizeRequest &request)
     return is_joined_by(open_, request) ? &*open_ : nullptr;
 }
 
-/* A hint adds nothing to what a process waits for. */
+/* A hint adds nothing to a request for which a process waits. */
 void SizeRequestQueue::join(SizeRequest &same, const SizeRequest &request)
 {
     if (request.origin == Origin::HINTS)

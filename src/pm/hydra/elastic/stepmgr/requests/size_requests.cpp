@@ -81,16 +81,16 @@ void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
 
 /* ---- reports of processes -------------------------------------------------------------------- */
 
-/* By what the processes have agreed on, whoever has requested it.  A process that has committed
- * already may request something else before all have. */
+/* Whether the adaptation on which the processes have agreed, of any origin, will grant it.  A
+ * process that has already committed may make another request before all have. */
 bool SizeRequests::is_about_to_be_granted() const
 {
     return queue_.open() && state_.adaptation && !before_agreement(state_.adaptation->state) &&
            queue_.open()->allows(state_.adaptation->change.new_size);
 }
 
-/* One way in for those that may wait.  Hints and operations are counted where they are called, and
- * MPIX_Comm_modify not at all. */
+/* The only entry for requests that may wait.  The rate of hints and operations is counted by their
+ * callers, that of MPIX_Comm_modify not at all. */
 void SizeRequests::submit(const SizeRequest &request)
 {
     using Turn = SizeRequestQueue::Turn;
@@ -135,7 +135,7 @@ void SizeRequests::on_size_request(const Process &process, const SizeRequestRepo
     submit(size_request);
 }
 
-/* A change that is made for the previous one, and is not agreed on, is not made any more. */
+/* Ends the change for the replaced request if it is not agreed on. */
 void SizeRequests::end_replaced()
 {
     if (has_adaptation() && before_agreement(state_.adaptation->state)) {
@@ -148,7 +148,7 @@ void SizeRequests::end_replaced()
 
 void SizeRequests::announce_open()
 {
-    if (!is_modify())           /* else when it can be granted */
+    if (!is_modify())           /* else it is announced when it can be granted */
         log_open();
 }
 
@@ -160,7 +160,7 @@ void SizeRequests::log_open()
     queue_.open()->notified = true;
 }
 
-/* This process, if it has made the size request, is notified of an end of its own. */
+/* Removes a holder of the size request, and notifies it of a separate end. */
 void SizeRequests::drop_holder(SizeRequest &size_request, uint32_t uid, const std::string &reason)
 {
     auto found = std::find_if(size_request.holders.begin(), size_request.holders.end(),
@@ -171,7 +171,7 @@ void SizeRequests::drop_holder(SizeRequest &size_request, uint32_t uid, const st
     size_request.holders.erase(found);
 }
 
-/* One that has ended already is no mistake: the two messages have met. */
+/* A request that has already ended is no error: the two messages crossed. */
 void SizeRequests::on_withdrawn(const Process &process, uint32_t number)
 {
     auto has_made = [&](const SizeRequest *size_request) {
@@ -185,7 +185,7 @@ void SizeRequests::on_withdrawn(const Process &process, uint32_t number)
         process_left(process, "the program has withdrawn it");
 }
 
-/* Nobody wants it any more. */
+/* No process wants it any more. */
 void SizeRequests::withdraw(const std::string &why)
 {
     queue_.open()->withdrawing = true;
@@ -195,7 +195,8 @@ void SizeRequests::withdraw(const std::string &why)
         end(SizeRequestEnd::WITHDRAWN, why);
 }
 
-/* This process wants it no more, or has ended.  The last one's size request ends by it. */
+/* This process no longer wants it, or has ended.  If it was the last holder, the size request
+ * ends. */
 void SizeRequests::process_left(const Process &process, const std::string &why)
 {
     auto is_last_of = [&](const SizeRequest &request) {
@@ -216,7 +217,7 @@ void SizeRequests::process_left(const Process &process, const std::string &why)
 
 /* ---- what becomes of it ---------------------------------------------------------------------- */
 
-/* Whether the adaptation under way is made for it. */
+/* Whether the adaptation under way was made for it. */
 bool SizeRequests::has_adaptation() const
 {
     return queue_.open() && state_.adaptation &&
@@ -288,7 +289,7 @@ void SizeRequests::grant(int size)
         end(SizeRequestEnd::REFUSED, std::get<SizeRefusal>(checked).why);
 }
 
-/* The adaptation under way has ended; the world is what it is from now on. */
+/* The adaptation under way has ended, and the world has its new size. */
 void SizeRequests::adaptation_ended(const Adaptation &adaptation)
 {
     if (queue_.open())
@@ -305,13 +306,13 @@ void SizeRequests::open_after(const Adaptation &adaptation)
     if (committed && open.allows(state_.world.size()))
         return end(SizeRequestEnd::GRANTED, "");
     if (open.request != adaptation.request)
-        return;                 /* made for somebody else */
+        return;                 /* made for another request */
     bool withdrawn = open.withdrawing || state_.ending;
     end(withdrawn ? SizeRequestEnd::WITHDRAWN : SizeRequestEnd::REFUSED, adaptation.end_reason);
 }
 
-/* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may
- * still grant it. */
+/* Time at which it becomes void.  Nothing: an agreed adaptation, or one for which an operation on
+ * sets waits, may still grant it. */
 std::optional<int64_t> SizeRequests::void_ms() const
 {
     const SizeRequest *open = queue_.open();
@@ -358,7 +359,7 @@ uint64_t SizeRequests::request_for_operation(SizeRequest size_request)
 {
     size_request.origin = Origin::OPERATION;
     submit(size_request);
-    const SizeRequest &open = *queue_.open();   /* this one, or MPIX_Comm_modify */
+    const SizeRequest &open = *queue_.open();   /* this request, or MPIX_Comm_modify */
     return open.origin == Origin::OPERATION ? open.number : 0;
 }
 

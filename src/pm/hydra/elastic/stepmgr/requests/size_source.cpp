@@ -90,7 +90,7 @@ std::optional<SizeRequest> SizeSource::take(int64_t now_ms, int present, const P
     }
     auto size = policy_->next_size(present, rule);
     if (!size) {
-        policy_.reset();        /* the range holds no other size: never anything to do */
+        policy_.reset();        /* the range contains no other size: no more offers */
         return std::nullopt;
     }
     request.origin = Origin::POLICY;

@@ -81,7 +81,7 @@ void SimulatedJob::receive(Proxy &proxy, step_command command, uint32_t epoch,
         case STEP_STARTS:
         case STEP_COMES:
         case STEP_SET_SHARED:
-            return;             /* nobody queries */
+            return;             /* no process queries */
         case STEP_SIZE_REQUEST_ENDED:
             return size_request_ended(proxy, payload);
     }
@@ -130,7 +130,7 @@ void SimulatedJob::prepare(Proxy &proxy, Actor &actor)
     enter_window(actor);
 }
 
-/* One that was there before, in its first probe that finds the plan. */
+/* A pre-existing process, in its first probe that finds the plan. */
 void SimulatedJob::lookahead(Actor &actor)
 {
     Proxy &board = proxy(actor.proxy_id);
@@ -206,7 +206,7 @@ void SimulatedJob::check_proxy_over(Proxy &proxy)
     });
 }
 
-/* Its host has failed: no reports, only the broken connection. */
+/* The host of the proxy has failed: no reports, only a broken connection. */
 void SimulatedJob::lose_proxy(Proxy &proxy)
 {
     if (proxy.disconnected || proxy.over)
@@ -335,7 +335,7 @@ void SimulatedJob::enter_window(Actor &actor)
     after(delay_us(), [this, &actor, plan] { arrive_at_commit(actor, plan); });
 }
 
-/* Collective over all participants; they return from it one by one. */
+/* Collective over all participants, which return one by one. */
 void SimulatedJob::arrive_at_commit(Actor &actor, const Plan &plan)
 {
     if (!actor.alive)
@@ -414,7 +414,7 @@ void SimulatedJob::end(Actor &actor, uint32_t wait_status)
     actor.alive = false;
     report(actor.proxy_id, REPORT_EXITED, 0, write_exited({actor.rank, wait_status}));
     bool accident = wait_status != 0 && !killing_;
-    if (accident) /* what Hydra does about it, unless it is the step manager's business */
+    if (accident) /* Hydra's reaction, unless the step manager owns the failure */
         to_core(actor.proxy_id, [this, group = actor.group] {
             if (stepmgr_owns_failure(core_, group) == 0)
                 after(delay_us(), [this] { kill_everybody(); });
@@ -434,7 +434,8 @@ void SimulatedJob::kill_everybody()
     }
 }
 
-/* The step manager's world against the members' own, once an epoch is committed everywhere. */
+/* Compares the step manager's world with the members' view, once an epoch is committed
+ * everywhere. */
 void SimulatedJob::check_world()
 {
     const auto &world = worlds_.at(committed_epoch_);

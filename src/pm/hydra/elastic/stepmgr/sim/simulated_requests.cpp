@@ -17,7 +17,7 @@ void SimulatedJob::plan_size_requests()
         return;
     for (int64_t i = between(1, 8); i > 0; i--)
         at(between(0, 200000), [this] {
-            std::vector<Actor *> members;       /* adaptive processes that know it */
+            std::vector<Actor *> members;       /* adaptive processes of the world */
             for (auto &[uid, actor] : actors_) {
                 if (actor->alive && !actor->leaves && actor->phase == PMI_ADAPT_PHASE_RUNNING)
                     members.push_back(actor.get());
@@ -32,7 +32,7 @@ void SimulatedJob::plan_size_requests()
         });
 }
 
-/* Few different ones, so that some are the same. */
+/* Makes only a few different requests, so that some are equal. */
 void SimulatedJob::make_size_request(Actor &actor)
 {
     int size = static_cast<int>(between(1, 11));
@@ -90,7 +90,7 @@ void SimulatedJob::size_request_ended(Proxy &proxy, const std::string &payload)
 
 /* ---- MPIX_Comm_modify ------------------------------------------------------------------------ */
 
-/* Collective: nobody goes on before all have come. */
+/* Collective: no process continues before all have entered. */
 void SimulatedJob::call_modify(Actor &actor)
 {
     actor.modified = true;
@@ -126,7 +126,7 @@ void SimulatedJob::request_modify(Actor &actor)
            write_size_request({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
 }
 
-/* At its board, without reading the count. */
+/* Waits at its board, without a count. */
 void SimulatedJob::await_modify(Actor &actor)
 {
     if (!actor.alive)

@@ -44,8 +44,8 @@ constexpr AdaptTransition TABLE[] = {
     {S::AGREED, E::MEMBER_FAILED, S::FAILED, A::ABORT_STEP},
     {S::AGREED, E::PARTICIPANT_ENDED, S::ENDING, A::QUERY_COUNTS},
 
-    /* The program may simply be over without having probed again, which is its right; or somebody
-     * is in the window and now waits for a process that is no more. */
+    /* Either the program ended without another probe, which is permitted, or a process in the
+     * window now waits for one that has ended. */
     {S::ENDING, E::ALL_COMMITTED, S::COMMITTED, A::RELEASE},
     {S::ENDING, E::PROGRAM_OVER, S::WITHDRAWN, A::THAW},
     {S::ENDING, E::WINDOW_BROKEN, S::FAILED, A::ABORT_STEP},

@@ -27,7 +27,7 @@ bool StepState::is_leaving(const Process &process) const
                                             adaptation->change.leaving.end(), process.world_rank);
 }
 
-/* Its rank among the joining processes means nothing to a user. */
+/* A user does not know ranks among the joining processes. */
 static std::string describe_joining(const Adaptation &adaptation, const Process &process,
                                     bool by_sets)
 {

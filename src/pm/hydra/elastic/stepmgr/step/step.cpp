@@ -267,7 +267,7 @@ void Step::time(int64_t now_ms)
 {
     state_.now_ms = now_ms;
     if (wake_ms_ >= 0 && now_ms >= wake_ms_)
-        wake_ms_ = -1;          /* the caller's timer is used up */
+        wake_ms_ = -1;          /* the caller's timer has expired */
     resize_.check_deadline();
     stragglers_.check_time();
     resize_.check_freeze();
@@ -299,7 +299,7 @@ void Step::spawned(int64_t now_ms, const std::map<std::string, int> &hosts)
                        {{"processes", total}, {"hosts", describe_spawned(state_)}});
 }
 
-/* The first one is an event; more of them shall not fill the log. */
+/* Only the first one is an event, so that they do not fill the log. */
 void Step::unauthenticated(int64_t now_ms, unsigned count)
 {
     state_.now_ms = now_ms;
@@ -374,7 +374,7 @@ void Step::client_disconnected(int client)
     sampler_.client_disconnected(client);
 }
 
-/* The line to send; empty if it has been sent already. */
+/* Returns the line to send; empty: already sent. */
 std::string Step::answer(int client, const ClientRequest &request)
 {
     const Json &id = request.id;
@@ -388,7 +388,7 @@ std::string Step::answer(int client, const ClientRequest &request)
                                                 tasks_.held()));
     if (const auto *resize = std::get_if<ResizeRequest>(&request.what))
         return resizes_.answer_resize(client, id, *resize);
-    /* the answer goes before the events */
+    /* the reply precedes the events */
     if (const auto *events = std::get_if<EventsRequest>(&request.what)) {
         state_.reply(client, write_answer(id, {{"oldest", state_.journal.oldest()},
                                                {"next", state_.journal.next()}}));
@@ -413,10 +413,10 @@ std::string Step::answer(int client, const ClientRequest &request)
 
 /* ---- common ---------------------------------------------------------------------------------- */
 
-/* After every event: memory that is free, offers that are due, the next time to be woken. */
+/* Called after every event: frees memory, makes due offers, sets the next wake-up. */
 void Step::after_event()
 {
-    if (!state_.adaptation)     /* also when the next one follows at once */
+    if (!state_.adaptation)     /* also if the next adaptation follows at once */
         state_.world.remove_empty_groups();
     requests_.consider();
     pset_operations_.consider();

@@ -2,10 +2,10 @@
  * See task_manager.h: relay proxies, which run processes on hosts without a process of the world.
  * DA3, DA12.
  *
- * A relay proxy starts when a slot is given on such a host, in a process group of its own;
- * processes that the program starts meanwhile wait for it.  It ends when nothing runs there and no
- * slot is held: at once if there is a resource manager, which may give the host to another job,
- * else after a while.  The end of a relay proxy never ends the job.
+ * A relay proxy starts when a slot is assigned on such a host, in a process group of its own.
+ * Processes that the program starts meanwhile wait for it.  It ends when no process runs there and
+ * no slot is held: at once with a resource manager, which may assign the host to another job; else
+ * after RELAY_LINGER_MS.  The end of a relay proxy never ends the job.
  */
 
 #include "stepmgr/tasks/task_manager.h"
@@ -16,7 +16,7 @@ namespace elastic {
 
 namespace {
 
-constexpr int64_t RELAY_LINGER_MS = 10000;      /* a farm will be back */
+constexpr int64_t RELAY_LINGER_MS = 10000;      /* a task farm may use it again */
 
 }  // namespace
 
@@ -27,15 +27,14 @@ bool TaskManager::has_member_on(const std::string &host) const
     });
 }
 
-/* A relay proxy is no proxy of the world. */
+/* The proxies include relay proxies, which are not proxies of the world. */
 void TaskManager::send_order(const Slots::Order &order)
 {
     state_.post({proxy_id_of(order.proxy_id)}, STEP_TASK, 0,
                 write_task_head(order.head) + order.bytes);
 }
 
-/* After the hosts of the world: those that mpiexec was given, and those where slots are held
- * already. */
+/* Adds, after the hosts of the world, the hosts of mpiexec and hosts with held slots. */
 void TaskManager::add_relay_hosts(std::vector<Slots::Host> &hosts) const
 {
     auto add = [&](const std::string &name) {
@@ -55,7 +54,7 @@ void TaskManager::add_relay_hosts(std::vector<Slots::Host> &hosts) const
         add(name);
 }
 
-/* At the end of the job only what still runs there counts. */
+/* At the end of the job only running processes count. */
 bool TaskManager::is_needed(const std::string &host, const RelayProxy &post,
                             const Slots::HostCounts &used) const
 {
@@ -135,7 +134,7 @@ void TaskManager::proxy_up(int group)
     carry_out_tasks();
 }
 
-/* It may have been one. */
+/* The failed proxy may have been a relay proxy. */
 void TaskManager::relay_proxy_failed(const ProxyId &proxy_id)
 {
     auto failed = std::ranges::find_if(relay_proxies_, [&](const auto &entry) {

@@ -17,11 +17,11 @@ namespace {
 
 const char *const ANYWHERE = "*";
 
-/* The words of a request: "key=value" with ';' between.  Of a text no more is stored than can be
- * sent. */
+/* The words of a request: "key=value", separated by ';'. Texts are truncated to the length that can
+ * be sent. */
 struct Words {
-    std::string known, ignored;  /* these, and the keys that mean nothing here */
-    std::string malformed;      /* the first that means something, and is not understood: why */
+    std::string known, ignored;  /* known words, and unknown keys */
+    std::string malformed;      /* error of the first known word that is malformed */
     int64_t timeout_ms = -1;
     bool alone = false;
 
@@ -40,7 +40,7 @@ void append_notified(std::string &list, const char *between, const std::string &
 
 constexpr size_t WORD_SHOWN = 64;
 
-/* Words that follow on others. */
+/* Reads words and adds them to `read`. */
 Words read_words(const std::string &words, Words read = {})
 {
     for (size_t at = 0; at <= words.size();) {
@@ -94,8 +94,8 @@ void Slots::set_capacity(size_t now, size_t ever)
     give_waiting();
 }
 
-/* Whether hard ones could ever be held together: on a host that one has for itself there is no
- * other. */
+/* "", or the reason why hard requests can never be held together: a host that one request uses
+ * alone has no other slots. */
 std::string Slots::why_never_beside(const std::vector<Request> &requests) const
 {
     std::map<std::string, size_t> named, alone;
@@ -118,7 +118,7 @@ std::string Slots::why_never_beside(const std::vector<Request> &requests) const
            std::to_string(hosts_.size());
 }
 
-/* The cause comes first: MPI cuts the text of an error at 511 characters. */
+/* The cause comes first, because MPI truncates error texts at 511 characters. */
 std::string Slots::why_never(uint32_t uid, const AllocateSlots &call,
                              const std::vector<Request> &requests) const
 {
@@ -178,12 +178,12 @@ std::string Slots::allocate(uint32_t uid, const AllocateSlots &call)
     return "";
 }
 
-/* Requests that have got no slot, one request each host that is requested, and one for those that
- * want it for themselves. */
+/* Makes slot requests for process requests without a slot: one for each requested host, and one for
+ * requests that want a host alone. */
 void Slots::request_size(uint32_t uid, const AllocateSlots &call)
 {
     std::map<std::pair<std::string, bool>, uint64_t> made;
-    /* no allocator need be queried whether there are more now */
+    /* the allocator has no more slots */
     bool has_all = had() >= ever_;
     for (uint32_t i = 0; i < call.n; i++) {
         auto it = requests_.find({uid, call.first + i});
@@ -206,7 +206,7 @@ void Slots::request_size(uint32_t uid, const AllocateSlots &call)
         notices_.push_back({slot_requests_[number], std::nullopt, "", {}});
 }
 
-/* A request of this slot request waits no more. */
+/* One process request no longer waits for this slot request. */
 void Slots::one_less(uint64_t slot_request, SizeRequestEnd end, const std::string &reason)
 {
     auto it = slot_requests_.find(slot_request);
@@ -229,7 +229,7 @@ bool Slots::suits(const Host &host, const std::string &wanted, bool alone) const
     return alone ? load(host).slots == 0 : load(host).alone == 0;
 }
 
-/* With the fewest slots in use, the first of several; nullptr: there is no such host. */
+/* The first host with the fewest used slots; nullptr: there is no suitable host. */
 const Slots::Host *Slots::choose(const std::string &wanted, bool alone) const
 {
     const Host *best = nullptr;
@@ -246,8 +246,8 @@ Slots::Load Slots::load(const Host &host) const
     return found == loads_.end() ? Load{} : found->second;
 }
 
-/* One that was granted, and was used last.  A request that is to be alone on a host returns the
- * idle slots there. */
+/* Takes the granted slot that was used last.  A request that uses a host alone returns the idle
+ * slots there. */
 bool Slots::take_idle(Request &request)
 {
     for (size_t i = idle_.size(); i-- > 0;) {
@@ -285,7 +285,7 @@ bool Slots::assign_slot(const Key &key, Request &request)
     return true;
 }
 
-/* In the order of their arrival. */
+/* Waiting requests, in order of arrival. */
 std::vector<Slots::Table::iterator> Slots::waiting()
 {
     std::vector<Table::iterator> waiting;
@@ -297,7 +297,7 @@ std::vector<Slots::Table::iterator> Slots::waiting()
     return waiting;
 }
 
-/* First come, first served, but for hosts that are not there. */
+/* First come, first served, except for hosts that do not exist. */
 void Slots::give_waiting()
 {
     auto none_left = [this] { return next_slot_request_ ? idle_.empty() : held_ >= now_; };
@@ -389,7 +389,7 @@ void Slots::time(int64_t now_ms)
         if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
             give_up(it, SizeRequestEnd::WITHDRAWN, "its time limit has passed");
     }
-    /* they are in this order */
+    /* idle_ is in this order */
     if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)
         give_back_idle([this](const Idle &idle) { return idle.since_ms + LINGER_MS <= now_ms_; });
 }

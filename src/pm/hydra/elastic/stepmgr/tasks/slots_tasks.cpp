@@ -20,7 +20,7 @@ std::string shown(const std::string &program)
     return printable_ascii(program.substr(0, PROGRAM_SHOWN));
 }
 
-/* Of texts that begin with their lengths (wire/task.h). */
+/* The first of several texts that begin with their lengths (wire/task.h). */
 std::string first_text(const std::string &texts)
 {
     uint32_t length = 0;
@@ -34,8 +34,7 @@ std::string first_text(const std::string &texts)
 
 /* ---- what becomes of requests ---------------------------------------------------------------- */
 
-/* It gets no slot.  That one which was to come sooner or later does not is an error, with the
- * reason. */
+/* The request gets no slot.  If it was to get one later, that is an error with the reason. */
 void Slots::give_up(Table::iterator it, SizeRequestEnd end, const std::string &reason)
 {
     bool broken = it->second.hard && end == SizeRequestEnd::REFUSED;
@@ -44,7 +43,8 @@ void Slots::give_up(Table::iterator it, SizeRequestEnd end, const std::string &r
     drop(it, end, reason);
 }
 
-/* Its slot request, if it waits for one, ends so; the next one. */
+/* Removes a request; its slot request, if there is one, gets this end.  Returns the next
+ * request. */
 Slots::Table::iterator Slots::drop(Table::iterator it, SizeRequestEnd end,
                                    const std::string &reason)
 {
@@ -54,8 +54,8 @@ Slots::Table::iterator Slots::drop(Table::iterator it, SizeRequestEnd end,
     return next;
 }
 
-/* A signal that waits already is sent once, as the kernel does it: the last time counts (STOP,
- * CONT, STOP). */
+/* A signal that already waits is sent once, as in the kernel; the last position counts (STOP, CONT,
+ * STOP). */
 void Slots::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
 {
     bool is_early = request.in_world && request.state == State::STARTED;
@@ -69,7 +69,7 @@ void Slots::order(const Key &key, Request &request, task_order kind, const std::
     orders.push_back(order);
 }
 
-/* The slot is free; the next one. */
+/* Frees the slot and removes the request.  Returns the next one. */
 Slots::Table::iterator Slots::over(Table::iterator it)
 {
     if (it->second.state != State::WAITING) {

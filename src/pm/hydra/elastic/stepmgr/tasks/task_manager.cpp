@@ -2,9 +2,9 @@
  * See task_manager.h: calls of processes, orders to proxies, events for the callers, and the
  * dialogue with a resource manager.
  *
- * The event "wish" requests slots of a resource manager, which grants or refuses them; the event
- * "released" returns them.  The reply to "slots" holds all that the resource manager has to know,
- * so that it may miss events.
+ * The event "wish" requests slots from a resource manager, which grants or refuses them.  The event
+ * "released" returns them.  The reply to "slots" contains all data for the resource manager, so
+ * that it may miss events.
  */
 
 #include "stepmgr/tasks/task_manager.h"
@@ -18,7 +18,7 @@ namespace elastic {
 
 namespace {
 
-/* Of a process that does not request them.  Each of its requests has three at the most. */
+/* Events of a process that does not fetch them.  Each of its requests has at most three. */
 constexpr size_t EVENTS_PENDING_MAX = 4 * PMI_TASKS_MAX;
 
 constexpr size_t TASKS_SHOWN_MAX = 1000;
@@ -30,15 +30,15 @@ TaskManager::TaskManager(StepState &state, const step_config &config, Hooks hook
 {
     if (state_.managed) {
         slots_.use_allocator([&state] { return ++state.requests; });
-        slots_.set_most(PMI_TASKS_MAX); /* until the manager gives the number */
+        slots_.set_most(PMI_TASKS_MAX); /* until the resource manager sends the number */
     }
     for (int i = 0; i < config.n_hosts; i++)
         launch_hosts_.push_back(config.hosts[i]);
 }
 
-/* Hosts are those on which a process of the world lives, and then others (step_relays.cpp).
- * Without a manager, and with --adapt-range, slots and the world together are at most MAX, a growth
- * under way included. */
+/* Hosts are first those with a living process of the world, then others (relay_proxies.cpp).
+ * Without a resource manager and with --adapt-range, slots, the world and a growth under way are
+ * together at most MAX. */
 void TaskManager::update_slot_capacity()
 {
     std::vector<Slots::Host> hosts;
@@ -64,7 +64,7 @@ void TaskManager::update_slot_capacity()
         slots_.set_capacity(PMI_TASKS_MAX, PMI_TASKS_MAX);
 }
 
-/* "": it has capacity beside the slots that are held. */
+/* "": there is capacity for this size and the held slots. */
 std::string TaskManager::why_no_capacity(int new_size) const
 {
     int held = static_cast<int>(slots_.held());
@@ -142,8 +142,8 @@ std::string TaskManager::answer_task(const SetCaller &caller, const SignalTask &
     return SetAnswer().bytes();
 }
 
-/* Like an expansion a group of its own, but of no world that adapts: its end is that of these
- * processes alone. */
+/* Starts a separate group, as for an expansion, but of a world that does not adapt.  Its end
+ * concerns only its processes. */
 std::string TaskManager::answer_task(const SetCaller &caller, const StartWorld &call)
 {
     std::vector<uint32_t> numbers;
@@ -186,7 +186,7 @@ void TaskManager::task_world_started(int group, std::span<const step_process> pr
     world.numbers.clear();
 }
 
-/* Answered when there are events. */
+/* Replies when there are events. */
 std::string TaskManager::answer_task(const SetCaller &caller, const AwaitTaskEvents &)
 {
     task_listeners_[caller.uid].caller = caller;
@@ -219,7 +219,7 @@ void TaskManager::tasks_without(const ProxyId &proxy_id)
     carry_out_tasks();
 }
 
-/* The world may have become smaller, and time has passed. */
+/* The world may have shrunk, and time has passed. */
 void TaskManager::consider_slots()
 {
     if (slots_.any() || slots_.next_ms() >= 0 || !relay_proxies_.empty()) {
@@ -276,7 +276,7 @@ Json write_size_request(const Slots::SlotRequest &slot_request)
     return fields;
 }
 
-/* "a:2" is twice "a".  Nothing: they are more than `most`. */
+/* "a:2" becomes "a" twice.  Nothing: more than `most` slots. */
 std::optional<std::vector<std::string>> each_slot(const std::vector<std::string> &hosts,
                                                   size_t most)
 {
@@ -387,7 +387,7 @@ int64_t TaskManager::next_ms() const
 
 /* ---- events for listeners -------------------------------------------------------------------- */
 
-/* Takes as many as an answer has. */
+/* Takes as many events as fit into a reply. */
 std::string TaskManager::write_task_events(std::deque<Slots::Event> &events)
 {
     size_t n = std::min<size_t>(events.size(), PMI_TASK_EVENTS_MAX);
