@@ -48,7 +48,7 @@ constexpr size_t PORT_MAX = 512;
 
 using Callback = HYD_status (*)(int, HYD_event_t, void *);
 Callback callback;                      /* of the one connection to elasticd */
-int watched, elasticd;                  /* our end and elasticd's, or -1 */
+int watched, elasticd;                  /* our end and that of elasticd, or -1 */
 HYD_event_t events;
 bool elasticd_is_there;
 int64_t now_ms;
@@ -56,7 +56,7 @@ std::string received;                   /* on this connection */
 HYD_pg group;
 HYD_proxy proxies[PROCESSES];
 bool is_there[PROCESSES];
-int queried[PROCESSES];                   /* questions that are not answered */
+int queried[PROCESSES];                   /* queries without a reply */
 std::map<std::string, struct HYD_pmcd_pmi_publish> names;
 
 void require(bool holds)
@@ -143,7 +143,7 @@ void query(int process, HYD_name_call call, const std::string &name)
         queried[process]--;
 }
 
-/* Queries that follow find it withdrawn. */
+/* Later queries do not find the name. */
 void withdraw(std::string text, bool by_value)
 {
     std::string name = "service=" + text, port = "port=" + text;
@@ -207,7 +207,7 @@ HYD_status HYDT_dmx_deregister_fd(int fd)
 }
 int HYDT_dmx_query_fd_registration(int fd) { return watched == fd; }
 
-/* Linked instead of them (--wrap). */
+/* Replace the system calls (linked with --wrap). */
 int __wrap_socket(int, int, int)
 {
     int pair[2];
@@ -252,7 +252,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (what == 'd') {
             elasticd_is_there = !elasticd_is_there;
         } else if (what == 't') {
-            /* never back */
+            /* time never goes back */
             pass(static_cast<int64_t>(strtoul(text.c_str(), nullptr, 10) % LIMIT_MS));
         } else if (what == 'e') {
             is_there[1] = !is_there[1];

@@ -1,4 +1,4 @@
-// The adapt board with the real code of both sides, board.c of the proxy and src/mpi/adapt of the
+// The adapt board with the real code of both sides: board.c of the proxy and src/mpi/adapt of the
 // processes, which are threads here: two boards of two processes each, that probe as fast as they
 // can while the proxy writes, freezes, withdraws, agrees and releases.  It must hold that all
 // processes are notified at the same probe, the agreed one; none is notified of a withdrawn change;
@@ -35,10 +35,10 @@ const std::array<const litmus_process *, PROCESSES> process = {&litmus_process_0
 struct {
     std::atomic<bool> stop;
     std::atomic<int> notified; // processes that have seen TRUE in this epoch
-    std::atomic<uint32_t> epoch_agreed; // 0: nothing is
+    std::atomic<uint32_t> epoch_agreed; // 0: none
     std::atomic<int> boards_committed;
     std::atomic<uint64_t> target;
-    std::atomic<int> spin; // between two probes, at most
+    std::atomic<int> spin; // max length of the pause between two probes
     std::atomic<long> plans_read;
     std::atomic<long> wrong_probe, not_agreed, torn_plan;
 } shared;
@@ -65,7 +65,7 @@ void live(int rank, unsigned seed)
 
     for (long turn = 0; !shared.stop; turn++) {
         if (turn % 64 == 0)
-            std::this_thread::yield(); // or whoever has a processor gets far before the others
+            std::this_thread::yield(); // else a running thread gets far ahead of the others
         if (int most = shared.spin.load(std::memory_order_relaxed))
             spin(int(random() % unsigned(most)));
         if (!process[rank]->probe())
@@ -75,7 +75,7 @@ void live(int rank, unsigned seed)
             shared.not_agreed++;
         if (process[rank]->count() != shared.target)
             shared.wrong_probe++;
-        // the window: everybody comes here before anybody commits
+        // the window: all processes arrive here before one commits
         shared.notified++;
         shared.notified.notify_all();
         await(shared.notified, PROCESSES * int(epoch));
@@ -179,7 +179,7 @@ void litmus_plan_read(const pmi_adapt_plan *plan)
     shared.plans_read++;
     for (size_t i = count - PLAN_NUMBERS; i < count; i++) {
         if (i % (PLAN_NUMBERS / 4) == 0)
-            std::this_thread::yield(); // the proxy goes on meanwhile
+            std::this_thread::yield(); // lets the proxy continue
         if (numbers[i] != plan->deadline_ms) {
             shared.torn_plan++;
             return;

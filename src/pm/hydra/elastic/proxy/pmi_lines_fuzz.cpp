@@ -7,8 +7,8 @@
  *   5, =   it reads what it has been answered        7, ?   what it has sent is requested; all drop
  *   6TEXT  a call that waits is answered by as many bytes as the number in the text is; odd ones
  *          others may have, too
- * A report is of the process that sent it, and within its bounds; each question is answered once,
- * by a whole line.
+ * Checks: a report belongs to the process that sent it, and is within its bounds; each query gets
+ * one reply, a complete line.
  */
 
 #include <poll.h>
@@ -48,7 +48,7 @@ struct HYD_proxy_state HYD_proxy_state;
 namespace {
 
 constexpr int PROCESSES = 2, FIRST_RANK = 3, FIRST_UID = 5;
-constexpr int OFTEN = 40, TAKEN_BYTES = 4096;    /* more answers than a connection takes */
+constexpr int OFTEN = 40, TAKEN_BYTES = 4096;    /* more replies than a connection accepts */
 constexpr size_t ANSWER_MAX = 20000;
 constexpr size_t UP_MAX = sizeof(uint64_t) + PMI_SET_CALL_MAX;
 
@@ -58,11 +58,11 @@ struct Registered {
     Callback callback;
 };
 std::map<int, Registered> registered;
-int theirs[PROCESSES];                          /* their ends */
-std::string received[PROCESSES];                   /* answers, as far as they have been read */
+int theirs[PROCESSES];                          /* the processes' ends of the connections */
+std::string received[PROCESSES];                   /* the read part of the replies */
 size_t queried[PROCESSES];
 constexpr int NOBODY = -1;
-int speaking;                                   /* whose line is being carried out */
+int speaking;                                   /* the process whose line is being executed */
 std::deque<std::pair<uint32_t, uint32_t>> calls;      /* that mpiexec may answer: uid and number */
 
 void require(bool holds)
@@ -87,7 +87,7 @@ const std::map<std::string, Handler> HANDLERS = {
     {"adapt_set_fetch", HYD_pmcd_pmip_adapt_fn_set_fetch},
 };
 
-/* As Hydra does it: words between blanks, as often as there are any. */
+/* As Hydra: words between blanks, until none is left. */
 void carry_out(int fd, std::string line)
 {
     std::vector<char *> words;
@@ -124,7 +124,7 @@ void run_events()
     abort();
 }
 
-/* Its replies; whole lines are checked. */
+/* Reads the replies of a process, and checks complete lines. */
 bool receive(int process)
 {
     char got[65536];
@@ -145,7 +145,7 @@ void send_text(int process, const std::string &text)
     (void) !send(theirs[process], text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* mpiexec answers a call with so many bytes. */
+/* mpiexec replies to a call with `bytes` bytes. */
 void answer_call(size_t bytes)
 {
     if (calls.empty())
@@ -213,8 +213,8 @@ void end()
         HYD_sets_ended(i);
 }
 
-/* Of a process, and of the one that speaks; when nobody does, of one that has waited for another
- * one's answer. */
+/* A report to mpiexec.  It belongs to the process whose line is being executed; if there is none,
+ * to one that waited for the reply to another. */
 void sent_up(uint32_t kind, const void *payload, size_t bytes)
 {
     uint32_t head[2] = {};
@@ -238,7 +238,7 @@ void sent_up(uint32_t kind, const void *payload, size_t bytes)
 
 extern "C" {
 
-/* What pmip_cb.c does with a connection, but for other commands. */
+/* As pmip_cb.c for a connection, without other commands. */
 HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd)
 {
     static char storage[HYD_TMPBUF_SIZE + 1], *rest = storage;
@@ -262,7 +262,7 @@ HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd)
         carry_out(fd, line.c_str());
         speaking = process;
     }
-    if (length == HYD_TMPBUF_SIZE) {    /* it ends the job */
+    if (length == HYD_TMPBUF_SIZE) {    /* this ends the job */
         length = 0;
         rest = storage;
     }

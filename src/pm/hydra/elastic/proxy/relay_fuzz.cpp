@@ -36,7 +36,7 @@ struct Registered {
 };
 std::map<int, Registered> registered;
 std::vector<int> parents, children; /* our ends */
-std::map<int, uint32_t> relayed;     /* child: the relay that it got last */
+std::map<int, uint32_t> relayed;     /* by child: the last relay that it received */
 int listening = -1, relays = 0;
 const char KEY[HYD_RELAY_KEY_BYTES + 1] = "0123456789abcdef";
 
@@ -80,7 +80,7 @@ void run_events()
     }
 }
 
-/* A relay as it should be, for a few proxies; the rest of the input is its payload. */
+/* A valid relay for a few proxies; the rest of the input is its payload. */
 std::vector<char> make_relay(const char *text, size_t bytes)
 {
     auto number = [&](size_t i) { return i < bytes ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -96,7 +96,7 @@ std::vector<char> make_relay(const char *text, size_t bytes)
     return relay;
 }
 
-/* Reports as they should be, of a few proxies; the rest of the input is the last one's payload. */
+/* Valid reports of a few proxies; the rest of the input is the payload of the last one. */
 std::vector<char> make_reports(const char *text, size_t bytes)
 {
     const uint32_t kinds[] = {REPORT_PREPARED, REPORT_COMMITTED, REPORT_PERFORMANCE, REPORT_LOOPS};
@@ -158,7 +158,7 @@ HYD_status HYD_relay_deliver(const HYD_adapt_message *message, const char *paylo
 {
     frozen->sequence = message->sequence % 2;
     frozen->ceiling = message->bytes;
-    /* every byte must be there */
+    /* reads every byte, for the sanitizer */
     return std::count(payload, payload + message->bytes, 'x') >= 0 ? HYD_SUCCESS
                                                                    : HYD_INTERNAL_ERROR;
 }
@@ -180,7 +180,7 @@ HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t, uint32_t, const void *
         : HYD_INTERNAL_ERROR;
 }
 
-/* Linked instead of them (--wrap). */
+/* Replace the system calls (linked with --wrap). */
 int __wrap_socket(int, int, int)
 {
     return children.size() < ENDS_MAX ? other_end(children) : -1;
@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         std::vector<int> &ends = who < 8 ? parents : children;
         if (who == 16) {
             registered[listening].callback(listening, HYD_POLLIN, nullptr);
-            if (bytes > 0 && !parents.empty())      /* one that knows the key */
+            if (bytes > 0 && !parents.empty())      /* a parent that has the key */
                 send(parents.back(), KEY, HYD_RELAY_KEY_BYTES, MSG_NOSIGNAL);
         } else if (who == 17) {
             take_from_mpiexec(text, bytes);
@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 take_from_mpiexec(relay.data(), relay.size());
             else
                 send(parents.back(), relay.data(), relay.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        } else if (who == 22 && bytes > 0 && !children.empty()) {      /* an answer to the point */
+        } else if (who == 22 && bytes > 0 && !children.empty()) {      /* a valid reply */
             int child = children[static_cast<unsigned char>(text[0]) % children.size()];
             unsigned counts = static_cast<unsigned char>(text[bytes - 1]);
             HYD_relay_answer answer = {relayed[child], counts % 3, counts / 3 % 3, 0};

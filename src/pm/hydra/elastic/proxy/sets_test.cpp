@@ -86,7 +86,7 @@ class ProxySetsTest : public testing::Test {
             HYD_sets_ended(i);
         HYD_board_destroy(&HYD_proxy_state.board);
     }
-    /* A process queries; false: its question is not passed on, yet. */
+    /* A process queries; false: its query has not been passed on (yet). */
     bool query(int process, const elastic::SetCall &call, uint32_t id = 1)
     {
         static const char digits[] = "0123456789abcdef";
@@ -121,7 +121,7 @@ class ProxySetsTest : public testing::Test {
         payload += text;
         EXPECT_EQ(HYD_sets_shared(payload.data(), payload.size()), HYD_SUCCESS);
     }
-    /* The reply to a process, which it fetches; "": nothing yet. */
+    /* A process fetches its reply; "": none yet. */
     std::string fetch(int process, uint32_t id = 1)
     {
         std::string number = "id=" + std::to_string(id), at = "at=0";
@@ -137,7 +137,7 @@ class ProxySetsTest : public testing::Test {
     static uint32_t asker() { return number_at(sent.back().payload, 0) - FIRST_RANK; }
 
     HYD_proxy_process processes_[PROCESSES] = {};
-    /* Of each test another one: what was answered to those before is still there. */
+    /* Different in each test, because replies of earlier tests are still cached. */
     static inline int tests = 0;
     const std::string name_ = "app://main/" + std::to_string(tests++);
     const LookupSet main_ = {name_, false};
@@ -276,7 +276,7 @@ TEST_F(ProxySetsTest, what_waits_for_others_counts)
     EXPECT_EQ(fetch(1, PMI_SET_CALLS_MAX + 1), "") << "it was one too many";
 }
 
-/* In parts, so that one that queries later is whole earlier. */
+/* Calls in parts, so that a later query is complete before an earlier one. */
 TEST_F(ProxySetsTest, any_order_of_parts)
 {
     std::string number = "id=1", more = "more=1", answer = "board=0", nothing = "call=";

@@ -42,7 +42,7 @@ std::string entry(HYD_relay_origin origin, uint32_t kind, uint32_t epoch, uint32
     return bytes;
 }
 
-/* As a proxy below sends it. */
+/* Takes entries as from a proxy below. */
 int take(const std::string &entries)
 {
     HYD_relay_reports head = {0, 0, entries.size()};
@@ -158,7 +158,7 @@ TEST_F(UpwardTest, those_of_all_below_go_on_together)
     EXPECT_EQ(HYD_upward_wait_ms(), -1);
 }
 
-/* Also when some of the others have been sent on before, and those of another kind or epoch do not
+/* Also if some of the others were forwarded before.  Reports of another kind or epoch do not
  * count. */
 TEST_F(UpwardTest, the_last_one_does_not_wait)
 {
@@ -183,7 +183,7 @@ TEST_F(UpwardTest, what_waits_is_bounded)
     EXPECT_EQ(sent.size(), 10u);
 }
 
-/* SPEC-performance N6, J1: put together on the way as mpiexec would have done it. */
+/* SPEC-performance N6, J1: merged on the way with the same result as in mpiexec. */
 TEST_F(UpwardTest, N6_loops_are_merged_on_the_way)
 {
     auto sample = [](uint32_t rank, const LoopSet &loops) {
@@ -223,7 +223,7 @@ TEST_F(UpwardTest, N6_loops_are_merged_on_the_way)
     }
 }
 
-/* mpiexec is to report what is wrong with it. */
+/* mpiexec reports the error in it. */
 TEST_F(UpwardTest, a_sample_that_is_none_goes_on_as_it_is)
 {
     HYD_upward_path(PARENT, 2);
@@ -258,8 +258,8 @@ TEST_F(UpwardTest, a_proxy_above_fails)
     EXPECT_EQ(sent.size(), 2u) << "the failed one is not used any more";
 }
 
-/* This proxy holds the reports of the others, and passed on its own alone: the others repeat
- * theirs, and waiting reports go directly. */
+/* This proxy stores reports of others, and has forwarded only its own.  The others repeat theirs,
+ * and waiting reports are sent directly. */
 TEST_F(UpwardTest, queued_data_of_a_failed_relay_is_sent_directly)
 {
     HYD_upward_path(PARENT, 3);
@@ -269,7 +269,7 @@ TEST_F(UpwardTest, queued_data_of_a_failed_relay_is_sent_directly)
     EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(HYD_ADAPT_GATHERED));
 }
 
-/* An end that came before the commit would be taken for a failure. */
+/* An end that arrived before the commit would count as a failure. */
 TEST_F(UpwardTest, a_direct_report_does_not_overtake_them)
 {
     HYD_upward_path(PARENT, 1);

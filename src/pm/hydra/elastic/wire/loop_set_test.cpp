@@ -143,8 +143,8 @@ TEST(LoopSet, N8_N1_WithoutLoopsThereIsNothing)
     EXPECT_TRUE(loop_set_read(&read.set, set.bytes().data(), set.bytes().size()));
 }
 
-/* The same loop, entered elsewhere: of the sequence only how it goes round counts; a run of
- * messages is one, also where it goes over the end. */
+/* The same loop with another entry: only the cyclic order of the sequence counts.  A run of
+ * messages is one item, also across the end. */
 TEST(LoopSet, N2_N3_WhereALoopBeginsIsTheSame)
 {
     std::map<int, perf_kind> messages = {
@@ -173,7 +173,7 @@ TEST(LoopSet, N4_TimesAreSummedAndRatiosBounded)
     EXPECT_EQ(loop_processes(&loop), 2u);
 }
 
-/* S6: whatever else a process does between two probes. */
+/* S6: independent of the other calls of a process between two probes. */
 TEST(LoopSet, S6_TheLoopThatProbesIsOne)
 {
     Graph a = graph_of({PROBE, 1, 2, PROBE, 1, 2, PROBE}),
@@ -201,7 +201,7 @@ TEST(LoopSet, N5_ALoopThatStandsAloneForLackOfMessagesIsJoined)
 
 TEST(LoopSet, N4_EqualSiblingsAreDistinguished)
 {
-    /* two loops of messages alone in the loop that probes, one after the other */
+    /* two successive loops with messages only, in the loop that probes */
     std::map<int, perf_kind> messages = {{10, PERF_KIND_P2P}, {20, PERF_KIND_P2P}};
     Graph graph =
         graph_of({PROBE, 10, 10, 10, 1, 20, 20, PROBE, 10, 10, 1, 20, 20, PROBE}, messages);
@@ -274,8 +274,8 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
         ASSERT_TRUE(loop_graph_is_sound(graph.get()));
         change(*graph);
         EXPECT_FALSE(loop_graph_is_sound(graph.get())) << what;
-        /* after a good one that it claims to be like, its links are not followed, and its times are
-         * checked */
+        /* after a valid graph to which it claims to be equal: its links are not followed, and its
+         * times are checked */
         Graph good = graph_of(GOLDEN, MESSAGES);
         loop_reduction *reduction = loop_reduction_create();
         EXPECT_TRUE(loop_reduction_add(reduction, good.get(), 0));
@@ -307,7 +307,7 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
     refuse("a name that is none", [](auto &g) { strcpy(g.loop[0].name, "\033[2J"); });
 }
 
-/* Bits of a graph are turned over: it is refused, or can be reduced, written and read. */
+/* A graph with flipped bits is refused, or can be reduced, written and read. */
 TEST(LoopSet, B6_WhateverIsOnABoardIsRefusedOrReduced)
 {
     Graph good = graph_of(GOLDEN, MESSAGES);
@@ -369,7 +369,7 @@ TEST(LoopSet, WhateverAProxySendsIsRefusedOrRead)
     EXPECT_LT(read_ones, 4500u);
 }
 
-/* The graph of the golden, as a process puts it on the board. */
+/* The golden graph, as a process writes it to the board. */
 TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
 {
     Graph graph = graph_of(GOLDEN, MESSAGES);
@@ -401,7 +401,7 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     /* the rest is 0 */
     EXPECT_EQ(graph->node[7].id, 0u);
     EXPECT_EQ(graph->loop[2].iterations, 0u);
-    /* a reader sees by `structure` that something has changed, and by `hash` what is equal */
+    /* `structure` shows a reader that the graph has changed, `hash` that graphs are equal */
     Graph shorter = graph_of({GOLDEN.begin(), GOLDEN.end() - 13}, MESSAGES),
           again = graph_of(GOLDEN, MESSAGES);
     EXPECT_LT(shorter->summary.structure, summary.structure);
@@ -409,7 +409,8 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     EXPECT_EQ(again->summary.hash, summary.hash);
 }
 
-/* C5: a proxy reads the nodes of the first of those that are equal, and the numbers of each. */
+/* C5: a proxy reads the nodes only of the first of several equal graphs, and the numbers of
+ * each. */
 TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
 {
     Graph shared = graph_of(GOLDEN, MESSAGES), read(new pmi_adapt_graph());
@@ -438,7 +439,7 @@ TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
     EXPECT_EQ(read->summary.hash, shared->summary.hash);
 }
 
-/* Processes with equal graphs, of which one has others' numbers of re-entries. */
+/* Processes with equal graphs, one of which has other numbers of re-entries. */
 TEST(LoopSet, N2_ReentriesOfHomogeneousProcessesAreSummedUp)
 {
     Graph one = graph_of(GOLDEN, MESSAGES), other = graph_of(GOLDEN, MESSAGES);
@@ -459,7 +460,7 @@ TEST(LoopSet, N2_ReentriesOfHomogeneousProcessesAreSummedUp)
         << full.text();
 }
 
-/* B3: what is read while the process writes is whole, or nothing is. */
+/* B3: a read while the process writes gives a consistent graph or none. */
 TEST(LoopSet, B3_AGraphIsReadWholeOrNotAtAll)
 {
     Graph shared(new pmi_adapt_graph()), written(new pmi_adapt_graph()),

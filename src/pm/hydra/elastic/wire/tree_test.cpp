@@ -1,6 +1,6 @@
-/* The shape of the tree by which commands go to proxies: how many messages mpiexec sends
- * itself, and how long the longest way is (SPEC-performance G, figure 13.1).  Lists are cut as
- * mpiexec/relay.c and proxy/relay.c cut them. */
+/* The shape of the tree by which commands reach proxies: the number of messages that mpiexec sends
+ * itself, and the length of the longest path (SPEC-performance G, figure 13.1).  Lists are divided
+ * as in mpiexec/relay.c and proxy/relay.c. */
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ extern "C" {
 
 namespace {
 
-/* Whom a list of `n` goes to: so many are in each part, of which the first one gets it. */
+/* The sizes of the parts of a list of `n`; the first member of each part receives it. */
 std::vector<uint32_t> parts_of(uint32_t n, uint32_t fanout)
 {
     std::vector<uint32_t> parts;
@@ -39,7 +39,7 @@ void walk(const std::vector<uint32_t> &parts, uint32_t fanout, uint32_t depth, S
     }
 }
 
-/* Levels of which all proxies but the last ones have so many below them. */
+/* The number of levels if all proxies except the last ones have `fanout` proxies below them. */
 uint32_t levels(uint32_t n, uint32_t fanout)
 {
     uint32_t count = 0;

@@ -90,8 +90,8 @@ TEST_F(StepTest, a_program_that_never_probes_again_ends_cleanly)
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
-/* The last adaptation shrinks to one process, which then ends before the others on its board are
- * out of commit. */
+/* The last adaptation shrinks to one process, which then ends before the others on its board have
+ * left commit. */
 TEST_F(StepTest, one_that_committed_and_ended_did_not_die_in_the_window)
 {
     mpiexec.config.schedule = "1";

@@ -1,4 +1,4 @@
-/* The plan, read back the way libmpi reads it; and the world that it describes. */
+/* The plan, read as libmpi reads it, and the world that it describes. */
 
 #include "stepmgr/adapt/plan.h"
 
@@ -29,7 +29,7 @@ class PlanTest : public testing::Test {
             process.bc = "joining" + std::to_string(process.rank);
             process.segment = {static_cast<uint32_t>(100 + process.rank), 7, 4096, 0, 0, 0};
         }
-        world.processes(1)[1].segment = {};     /* only the lowest of a host names one */
+        world.processes(1)[1].segment = {};     /* only the lowest rank of a host names a segment */
         return world.processes(1);
     }
 
@@ -73,7 +73,7 @@ TEST_F(PlanTest, header_members_hosts_and_business_cards)
     EXPECT_EQ(host[2].segment_bytes, 4096u);
 }
 
-/* Offsets as a reader follows them, in the bytes as they are. */
+/* Checks that offsets, as a reader follows them, stay within the plan. */
 void expect_within(const std::string &plan)
 {
     const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());

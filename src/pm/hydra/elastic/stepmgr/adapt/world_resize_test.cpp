@@ -57,7 +57,7 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     mpiexec.committed(0, 1, 1);
     EXPECT_EQ(stepmgr_world_rank(mpiexec.core, 1, 1), 3);
 
-    /* The second entry follows at once: ranks 1 to 3 leave, nobody is launched. */
+    /* The second entry follows at once: ranks 1 to 3 leave, no process is launched. */
     EXPECT_EQ(mpiexec.sent_text(seen), "release:0.0 release:0.1 release:1.0 plan:0.0 plan:0.1 "
                                        "plan:1.0");
     EXPECT_EQ(mpiexec.launches.size(), 1u);
@@ -98,7 +98,7 @@ TEST_F(StepTest, a_plan_that_proxies_would_not_take_fails)
     std::string reason = mpiexec.last_event("failed").at("reason");
     EXPECT_NE(reason.find("the addresses of 1026 processes"), std::string::npos) << reason;
     EXPECT_EQ(mpiexec.killed, std::vector<int>{1});
-    /* The next entry is carried out, and no plan was sent before. */
+    /* The next entry is applied, and no plan was sent before. */
     EXPECT_EQ(mpiexec.sent_text(), "thaw:0.0 thaw:0.1 plan:0.0 plan:0.1");
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
 }
@@ -167,8 +167,8 @@ TEST_F(StepTest, a_process_that_cannot_prepare_withdraws_the_adaptation)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
 }
 
-/* The first of two that cannot prepare has had it withdrawn, and the next one has begun in the same
- * epoch. */
+/* Two processes cannot prepare.  The report of the first one withdrew the adaptation, and the next
+ * adaptation has begun in the same epoch. */
 TEST_F(StepTest, who_could_not_prepare_for_one_adaptation_does_not_withdraw_the_next)
 {
     auto launch = [this](int group) {

@@ -30,7 +30,7 @@ TEST(SetMembersTest, hold_nobody_twice_and_not_too_many)
     EXPECT_TRUE(holds({{10, 5}, {0, 10}}));
 }
 
-/* SO1, against the words of the standard, one process at a time. */
+/* SO1: comparison with the definition in the standard, one process at a time. */
 TEST(SetMembersTest, follow_MPI_Group_operations)
 {
     std::mt19937 random(1);

@@ -1,5 +1,5 @@
-/* Answers of mpiexec to the operation `performance`, and the path of the processes' measurements to
- * it. */
+/* Replies of mpiexec to the operation `performance`, and the path of the processes' measurements to
+ * mpiexec. */
 
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST_F(StepPerformanceTest, the_ranks_of_a_large_world_are_cut)
     EXPECT_TRUE(ranks.starts_with("1,3,5,") && ranks.ends_with(" ...")) << ranks;
 }
 
-/* A loop as a proxy puts it together. */
+/* A loop as a proxy makes it. */
 LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint64_t parent,
                  uint64_t loop_ns, uint64_t mpi_ns)
 {
@@ -124,8 +124,7 @@ LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint
 const loop_item PROBE = {1, LOOP_PROBE, 0}, MESSAGES = {0, LOOP_P2P, 0},
                 SUM = {77, LOOP_COLLECTIVE, 0};
 
-/* Ranks of a proxy's processes become those of the world; of two proxies' loops the equal ones are
- * one. */
+/* Ranks of a proxy's processes become world ranks; equal loops of two proxies become one. */
 TEST_F(StepPerformanceTest, loops_of_all_proxies_are_put_together)
 {
     start();
@@ -152,8 +151,8 @@ TEST_F(StepPerformanceTest, loops_of_all_proxies_are_put_together)
     EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
 }
 
-/* On the way up the tree: in the numbers of their group, of processes of several proxies, and
- * before the rows. */
+/* Loops that were merged in the tree have numbers of their group, belong to processes of several
+ * proxies, and arrive before the rows. */
 TEST_F(StepPerformanceTest, J1_loops_that_the_tree_has_put_together)
 {
     start();
@@ -177,7 +176,7 @@ TEST_F(StepPerformanceTest, J1_loops_that_the_tree_has_put_together)
     EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
 }
 
-/* A proxy speaks of its own processes alone. */
+/* A proxy may only report its own processes. */
 TEST_F(StepPerformanceTest, loops_of_processes_of_others_are_left_out)
 {
     start();
@@ -275,9 +274,9 @@ TEST_F(StepPerformanceTest, what_cannot_be_is_not_believed)
 {
     start();
     send_request();
-    report(0, {{0, 1, 100, 10, 1000 * MS, 1001 * MS},   /* more in MPI than there was */
+    report(0, {{0, 1, 100, 10, 1000 * MS, 1001 * MS},   /* more time in MPI than in total */
                {1, 0, 100, 0, 0, 0},    /* nothing measured */
-               {2, 1, 0, 10, 1000 * MS, 1},     /* another proxy's process */
+               {2, 1, 0, 10, 1000 * MS, 1},     /* process of another proxy */
                {77, 1, 0, 10, 1000 * MS, 1}});
     report(1, {});
     EXPECT_EQ(last().at("processes"), 2);
@@ -310,7 +309,7 @@ TEST_F(StepPerformanceTest, N8_a_rigid_program_has_none_and_that_is_no_error)
     EXPECT_TRUE(mpiexec.sent.empty());
 }
 
-/* One thread writes numbers that belong together, the other must never see two that do not. */
+/* One thread writes pairs of numbers; the other must never read a mixed pair. */
 TEST(MeasuredSlot, IsReadWholeOrNotAtAll)
 {
     pmi_adapt_slot slot = {};

@@ -14,7 +14,7 @@ class SetStatesTest : public SetChangeTest {
         mpiexec.config.range_max = 6;
         SetChangeTest::SetUp();
     }
-    /* The letters, and the event's name, of the lines from the last time on. */
+    /* The letters and event names of the lines since the last call. */
     std::string states()
     {
         std::string text;

@@ -36,7 +36,7 @@ class StepWindowTest : public testing::Test {
         mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts({&leaving, 1}));
         mpiexec.report(1, 0, REPORT_COUNTS, 1, write_counts(joining));
     }
-    /* Once, and with these words. */
+    /* Expects one message with these words. */
     void expect_notified(const std::string &words)
     {
         ASSERT_EQ(mpiexec.notified.size(), 1u);

@@ -1,7 +1,7 @@
 /*
- * Each message of src/pmi/messages.txt at its bounds: what the encoder in C writes is what the
- * schema states, the decoder in C++ reads it, and its encoder writes it again.  message_samples.h
- * is generated.
+ * Each message of src/pmi/messages.txt at its bounds: the encoder in C writes what the schema
+ * states, the decoder in C++ reads it, and its encoder writes it again.  message_samples.h is
+ * generated.
  */
 
 #include <gtest/gtest.h>
@@ -110,7 +110,7 @@ void MPIR_Session_call_members(MPIR_Session_call *call, const int *ranks, int n)
             u32(static_cast<uint32_t>(ranks ? *ranks : 0)) + u32(static_cast<uint32_t>(n));
 }
 
-/* A name that is not empty means the first three processes to this one. */
+/* A name that is not empty stands for the first three processes here. */
 void MPIR_Session_call_operand(MPIR_Session_call *call, const char *name)
 {
     MPIR_Session_call_text(call, name);

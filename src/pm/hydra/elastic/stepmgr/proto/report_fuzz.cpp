@@ -1,9 +1,9 @@
 /*
  * libFuzzer: any bytes as reports of proxies, calls of processes and client lines to a step that is
- * in the middle of an adaptation.  The first byte of the input: whether a resource manager decides,
- * and how far processes have begun.  Each piece that follows: what it is; from which proxy, of
- * which group; its length.  Calls are also put together of numbers and texts, so that most of them
- * can be read.  Each call that awaits an answer gets one at the most.
+ * in the middle of an adaptation.  The first byte of the input states whether a resource manager
+ * decides, and the progress of the processes.  Each following piece has its kind, its proxy and
+ * group, and its length.  Calls are also made from numbers and texts, so that most of them are
+ * well-formed.  Each call that awaits a reply gets at most one.
  */
 
 #include <cstdlib>
@@ -18,7 +18,7 @@
 namespace {
 
 int next_group;
-/* by their id: calls of all processes that are not answered */
+/* by id: calls of all processes without a reply */
 std::map<uint32_t, int> requested;
 
 void require(bool holds)
@@ -75,7 +75,7 @@ void notify_user(void *, const char *text)
 void wake_at(void *, int64_t) {}
 void state_line(void *, const char *) {}
 
-/* Three processes, of which two are on the first host, and a host more. */
+/* Three processes, two of them on the first host, and one more host. */
 stepmgr *make_step(unsigned how)
 {
     static const char *const HOSTS[] = {"a", "b", "c"};
@@ -109,8 +109,8 @@ stepmgr *make_step(unsigned how)
     return core;
 }
 
-/* A call: small bytes are numbers, others texts, and the last ones begin four bytes that are taken
- * as they are. */
+/* A call: small bytes are numbers, others texts; the greatest ones precede four bytes that are
+ * copied. */
 std::string put_together(const unsigned char *bytes, size_t n)
 {
     static const char *const TEXTS[] = {"", "mpi://WORLD", "mpix://WORLD/0", "mpi://SELF", "*", "a",
@@ -158,7 +158,7 @@ constexpr step_report REPORTS[] = {
     REPORT_SYNCED, REPORT_BROKE,  REPORT_STARTED,     REPORT_COMES, static_cast<step_report>(0)};
 constexpr unsigned KINDS = sizeof REPORTS / sizeof *REPORTS;
 
-/* A report that is well-formed: the input has the numbers of its payload. */
+/* A well-formed report: the input contains the numbers of its payload. */
 void task_report(stepmgr *core, int64_t now_ms, int group, int proxy, const unsigned char *bytes,
                  size_t n)
 {

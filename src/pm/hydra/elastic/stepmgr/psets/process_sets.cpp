@@ -124,8 +124,7 @@ void ProcessSets::continue_with(const SetSync::Calls &calls,
 
 /* ---- processes of the launch that have not begun to use MPI (SR1) ---------------------------- */
 
-/* The caller has begun to use MPI. All other processes of the launch count as not begun until their
- * proxies reply. */
+/* Makes the list of processes of the launch that are not known to have begun to use MPI. */
 void ProcessSets::count_starts()
 {
     if (unbegun_)

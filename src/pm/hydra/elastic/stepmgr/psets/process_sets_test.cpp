@@ -27,13 +27,13 @@ class StepSetsTest : public testing::Test {
         if (!std::exchange(all_have_begun, true))
             notify_starts(0);
     }
-    /* All use MPI; the number by which their proxies were queried. */
+    /* All processes use MPI; `number`: of the query to their proxies. */
     void notify_starts(uint64_t number)
     {
         mpiexec.report(0, 0, REPORT_STARTED, 0, write_started({number, {0, 1}}));
         mpiexec.report(0, 1, REPORT_STARTED, 0, write_started({number, {2}}));
     }
-    /* "0.1 to 2, call 7, code 0": group and proxy, uid, id, and what the answer begins with. */
+    /* "0.1 to 2, call 7, code 0": group and proxy, uid, id, and code of the reply. */
     std::string answer() const
     {
         const SentMessage &last = mpiexec.sent.back();
@@ -45,7 +45,7 @@ class StepSetsTest : public testing::Test {
                std::to_string(head[0]) + ", call " + std::to_string(head[1]) + ", code " +
                std::to_string(head[2]);
     }
-    /* Processes that may get the last answer, the last caller at the end; "": no others. */
+    /* Processes that may share the last reply, the caller last; "": none. */
     std::string others() const
     {
         const std::string &bytes = mpiexec.sent.back().others;
@@ -89,7 +89,7 @@ TEST_F(StepSetsTest, all_proxies_report_ends_from_the_first_set_on)
     EXPECT_EQ(mpiexec.sent_text(4), "answer:0.0");
 }
 
-/* The answer to STEP_COMES, which is the last message. */
+/* The reply to STEP_COMES, which is the last message. */
 TEST_F(StepSetsTest, SI8_the_proxy_of_an_awaited_process_reports_its_arrival)
 {
     auto send_request = [&](uint32_t id, uint32_t uid) {
@@ -155,7 +155,7 @@ TEST_F(StepSetsTest, no_notification_follows_the_end)
               "call on a set of rank 1 on node a, which has ended");
 }
 
-/* With number 0 nobody counts how many of a process' calls wait. */
+/* Calls with number 0 do not count as waiting calls of a process. */
 TEST_F(StepSetsTest, what_has_an_answer_is_not_carried_out_for_nobody)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});

@@ -39,12 +39,12 @@ TEST(PsetBcTable, SendsEachBusinessCardOnce)
         give(bcs, uid);
     EXPECT_EQ(uids_of(bcs.notify(7, list({3, 2, 1}))), (std::vector<uint32_t>{3, 2}));
     EXPECT_TRUE(bcs.notify(7, list({3, 2, 1})).empty());
-    give(bcs, 1);               /* which was not there before */
+    give(bcs, 1);               /* which had none before */
     EXPECT_EQ(uids_of(bcs.notify(7, list({0, 1, 2, 3}))), (std::vector<uint32_t>{0, 1}));
     EXPECT_EQ(uids_of(bcs.notify(8, list({0, 1}))), (std::vector<uint32_t>{0, 1}));
 }
 
-/* So that all who were notified nothing yet are notified the same. */
+/* So all processes that have received no business card get the same reply. */
 TEST(PsetBcTable, TheOwnOneIsReportedAsOthersAre)
 {
     PsetBcTable bcs;
@@ -93,7 +93,7 @@ TEST(PsetBcTable, AnAnswerHasABound)
     EXPECT_EQ(bcs.notify(9, list(all)).size(), 1u);
 }
 
-/* Against a set for each process. */
+/* Compares with a set for each process. */
 TEST(PsetBcTable, AnyOrder)
 {
     std::mt19937 random(11);

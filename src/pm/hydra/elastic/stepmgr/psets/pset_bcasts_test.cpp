@@ -60,7 +60,7 @@ class SetBcastsTest : public testing::Test {
         ended.insert(uid);
         bcasts.without(uid, ended);
     }
-    /* "2:10,11" what is ordered, of whom; with the value of gates. */
+    /* "2:10,11": order and proxies; with the value of gates. */
     std::string ordered()
     {
         std::string text;
@@ -255,8 +255,8 @@ TEST(SetBcastsCallTest, only_members_of_a_set_take_part_under_its_name)
 
 /* ---- random runs ----------------------------------------------------------------------------- */
 
-/* Processes call as they like; messages between them and the step manager are in order for each
- * proxy, and late. */
+/* Processes make random calls.  Messages between them and the step manager are delayed, and in
+ * order for each proxy. */
 class RandomRun {
   public:
     explicit RandomRun(uint32_t seed) : random_(seed)

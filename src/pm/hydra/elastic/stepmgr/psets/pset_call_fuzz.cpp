@@ -1,6 +1,6 @@
 /*
- * Fuzzing of calls on process sets: each message of a process gets one answer or waits, and a
- * well-formed call is written again as it came.  The first byte selects the process; the table of
+ * Fuzzing of calls on process sets: each message of a process gets one reply or waits, and a
+ * well-formed call is encoded to the same bytes.  The first byte selects the process.  The table of
  * sets is small, so that its bounds are reached.
  */
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t PROCESSES = 6;
 
-/* Two calls in one input: each begins with its length, so that one may query what the other has
- * made. */
+/* Two calls in one input, each with its length in front, so that one may query a set that the other
+ * has made. */
 std::pair<elastic::Bytes, elastic::Bytes> cut(elastic::Bytes bytes)
 {
     size_t n = bytes.empty() ? 0 : std::min<size_t>(bytes[0] * 2, bytes.size() - 1);

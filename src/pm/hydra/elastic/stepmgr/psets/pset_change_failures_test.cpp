@@ -214,7 +214,8 @@ TEST_F(SetChangeTest, joining_processes_may_outlive_the_launch)
     EXPECT_EQ(mpiexec.count_events("ended"), 1);
 }
 
-/* A request that is made before the job changes through sets, by which two come and uid 1 goes. */
+/* A request that is made before the job changes through sets: two processes join and uid 1
+ * leaves. */
 class SetReplacementTest : public SetChangeTest {
   protected:
     void SetUp() override

@@ -36,7 +36,7 @@ class SetsJob : SimulatedPsetJob {
 
     PsetJobOutcome run()
     {
-        mpiexec_.config.range_min = 1;  /* in which requests of the program are granted */
+        mpiexec_.config.range_min = 1;  /* range in which requests of the program are granted */
         mpiexec_.config.range_max = 6;
         EXPECT_EQ(mpiexec_.create(), "");
         uint32_t n = 1 + pick(4);
@@ -119,7 +119,7 @@ class SetsJob : SimulatedPsetJob {
                 break;
         }
     }
-    /* The notified process reports that to its proxy, which does not read it yet. */
+    /* The notified process makes a set; its proxy does not read the report yet. */
     void make_own()
     {
         if (sent_to_ == UINT32_MAX || processes_.at(sent_to_).stage != Stage::RUNS ||
@@ -168,7 +168,7 @@ class SetsJob : SimulatedPsetJob {
         uint32_t uid = std::exchange(sent_to_, UINT32_MAX);
         number_ = 0;
         bool accepts = pick(4) > 0;
-        if (tag_ == request_)   /* it may be over */
+        if (tag_ == request_)   /* the change may be over */
             accepted_ = accepts;
         if (accepts)
             send_request(uid, AcceptChange{tag_, {}}, Question::NOTHING);
@@ -213,7 +213,7 @@ class SetsJob : SimulatedPsetJob {
 
     void lookup()
     {
-        const Json status = mpiexec_.status();  /* it may lead to events */
+        const Json status = mpiexec_.status();  /* the query may cause events */
         for (; killed_ < mpiexec_.killed.size(); killed_++) {
             for (auto &[uid, process] : processes_)
                 process.doomed = process.doomed || process.group == mpiexec_.killed[killed_];
@@ -268,7 +268,7 @@ class SetsJob : SimulatedPsetJob {
                 observe_answer(message.payload);
         }
     }
-    /* By a question that changes nothing, of one member after the other. */
+    /* By a query without effect of one member after the other. */
     void observe_offer()
     {
         std::vector<uint32_t> uids;
@@ -392,7 +392,7 @@ class SetsJob : SimulatedPsetJob {
         }
         process.knows.insert(process.prepared_for.begin(), process.prepared_for.end());
         for (const auto &[other, its] : processes_) {
-            if (its.group == process.group)     /* they have a world */
+            if (its.group == process.group)     /* they share a world */
                 process.knows.insert(other);
         }
         process.stage = Stage::PREPARED;
@@ -507,7 +507,7 @@ TEST(SetChangeSimulationTest, seeds)
         sum.own, sum.synced, sum.introduced);
     if (seeds < 200)
         return;
-    /* The seeds reach what they are meant to reach. */
+    /* The seeds reach all intended cases. */
     EXPECT_GT(sum.added, 100);
     EXPECT_GT(sum.removed, 100);
     EXPECT_GT(sum.declined, 50);

@@ -28,8 +28,8 @@ class SetSharedTest : public SetChangeTest {
         append_members(text, members);
         return text;
     }
-    /* A lookup; the processes that the proxy may give the answer, the caller last; "": nobody
-     * else. */
+    /* A lookup.  Returns the processes with which the proxy may share the reply, the caller last;
+     * "": none. */
     std::string lookup(uint32_t uid, bool state)
     {
         call(uid, LookupSet{"mpix://rc/1", state});
@@ -156,7 +156,8 @@ TEST_F(SetStartsTest, SA1_a_later_question_is_answered_as_of_later)
     send_request(1);
     EXPECT_EQ(requested(), 1u) << "one after the other";
     seen = mpiexec.sent.size();
-    notify_starts(first);       /* it begins now, and notifies 1 so, which queried after that */
+    /* it begins now, and notifies process 1, which queries after that */
+    notify_starts(first);
     begun = {0, 1, 2};
     EXPECT_EQ(number_at(answer_to(0), 17), uint32_t{PMI_SET_STARTING});
     EXPECT_EQ(number_at(answer_to(1), 17), uint32_t{PMI_SET_RUNNING});

@@ -1,4 +1,4 @@
-/* Joining processes and those that receive their addresses: rendezvous, business cards, queries
+/* Joining processes and processes that receive their addresses: rendezvous, business cards, queries
  * (SI8, SA1). */
 
 #include "stepmgr/psets/pset_change_fixture.h"
@@ -86,7 +86,7 @@ TEST_F(SetChangeTest, SI8_business_cards_arrive_with_sets)
         EXPECT_EQ(answer_to(3).find(bc), std::string::npos) << "once";
 }
 
-/* Three processes that know each other, and two that join; `introduced`: as these report. */
+/* Three processes in a full mesh, and two joining ones; `introduced`: as reported by these. */
 class IntroductionTest : public SetChangeTest {
   protected:
     void offer(bool introduced)
@@ -171,7 +171,7 @@ TEST_F(SetChangeTest, SI8_nobody_is_introduced_to_processes_that_do_not_know_eac
     EXPECT_EQ(answer_to(3), SetAnswer().number(1).number(0).bytes());
 }
 
-/* Messages to the proxy of process 0 that are not passed on yet. */
+/* Messages to the proxy of process 0 that it has not passed on yet. */
 TEST_F(SetChangeTest, SA1_a_query_of_a_new_set_is_answered_when_it_is_known)
 {
     offer_addition();
@@ -200,7 +200,7 @@ TEST_F(SetChangeTest, SA1_a_query_of_a_new_set_is_answered_when_it_is_known)
     EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN}) << "at once: nothing can be on its way";
 }
 
-/* The teller does not wait for an answer when it accepts an addition, and may have notified
+/* The notified process does not wait for a reply when it accepts an addition, and may have notified
  * others. */
 TEST_F(SetChangeTest, SA1_a_query_of_joining_processes_shows_that_they_are_accepted)
 {

@@ -30,7 +30,7 @@ constexpr int PROXIES = 3;
 constexpr uint32_t PROCESSES = 6;
 const std::string NAMES[] = {"app://a", "app://b", "app://c", "mpix://WORLD/0"};
 
-/* Of one name. */
+/* The data of one name that a process was notified of. */
 struct Notified {
     uint32_t serial = 0;        /* 0: unknown */
     uint32_t state = 0, primary = 0;
@@ -74,11 +74,11 @@ class ForgetfulJob {
         bool ended = false, queries = false, lookups = false;
         uint32_t calls = 0, invalidations = 0;        /* on the board before the question */
         std::string name;
-        Last known;             /* by anybody, when it queried */
+        Last known;             /* by any process, when this one queried */
         std::map<std::string, Cached> memory;
     };
     struct Message {
-        size_t order = 0;       /* in which mpiexec has sent it */
+        size_t order = 0;       /* order in which mpiexec sent it */
         SentMessage sent;
     };
     struct Up {
@@ -89,7 +89,7 @@ class ForgetfulJob {
     struct Requested {
         uint32_t uid = 0, id = 0, invalidations = 0;  /* of the board when it was passed on */
         std::string name;
-        std::vector<uint32_t> waiting = {};     /* who has queried the same since */
+        std::vector<uint32_t> waiting = {};     /* processes that have sent the same query since */
     };
     struct Latest {
         Message message;
@@ -98,7 +98,7 @@ class ForgetfulJob {
     struct Proxy {
         bool disconnected = false;
         uint32_t invalidations = 0;
-        std::deque<Message> down;       /* on their way */
+        std::deque<Message> down;       /* in transit */
         std::deque<Up> up;
         std::list<Requested> requested;
         std::map<std::string, Latest> latest;   /* by name */
@@ -127,7 +127,7 @@ class ForgetfulJob {
         proxy_of(uid).requested.push_back(
             {uid, process.calls, proxy_of(uid).invalidations, process.name});
     }
-    /* As proxy/sets.c does it. */
+    /* As in proxy/sets.c. */
     void query_lookup(uint32_t uid, const std::string &name)
     {
         Proxy &proxy = proxy_of(uid);
@@ -189,7 +189,7 @@ class ForgetfulJob {
         if (known != process.memory.end() &&
             known->second.invalidations == proxy_of(uid).invalidations) {
             from_memory++;
-            /* what anybody was notified of this name last is what it still means */
+            /* the last notification of any process about this name is still valid */
             EXPECT_TRUE(last_[name].notified == known->second.notified)
                 << name << " in process " << uid << "; seed " << seed_;
             return;
@@ -208,7 +208,7 @@ class ForgetfulJob {
             mpiexec_.exited(0, proxy, uid);
         }
     }
-    /* Processes that wait for the answer to an ended one query again. */
+    /* Processes that wait for the reply to an ended process query again. */
     void query_others(Proxy &proxy, uint32_t uid)
     {
         for (Requested &other : proxy.requested)
@@ -229,7 +229,7 @@ class ForgetfulJob {
                 proxies_[message.proxy].down.push_back({sent_, message});
         }
     }
-    /* One message arrives somewhere; false: none is under way. */
+    /* Delivers one message; false: none is in transit. */
     bool deliver_one()
     {
         uint32_t first = pick(PROXIES);
@@ -313,7 +313,7 @@ class ForgetfulJob {
     FakeMpiexec mpiexec_;
     Process processes_[PROCESSES];
     Proxy proxies_[PROXIES];
-    std::map<std::string, Last> last_;  /* what any process has been notified last */
+    std::map<std::string, Last> last_;  /* last notification of any process */
     size_t sent_ = 0;
 };
 

@@ -59,10 +59,10 @@ TEST(PsetMeshes, AProcessThatLeftIsInNone)
     EXPECT_FALSE(meshes.hold(list({0, 2})));
 }
 
-/* Processes, each with several threads, make communicators of groups of them: whoever is in a full
- * mesh with all others does so without a rendezvous, while others of the same group request one, or
- * wait there already.  Some begin with an introduction to all others, each of which has to decide
- * before the new one sends to it.  Answers take any time. */
+/* Processes, each with several threads, make communicators of groups.  A process in a full mesh
+ * with all others does so without a rendezvous, while others of the same group request one, or
+ * already wait in one.  Some processes begin with an introduction to all others, each of which has
+ * to decide before the new process sends to it.  Replies take any time. */
 class Simulation {
   public:
     explicit Simulation(unsigned seed) : random_(seed), seed_(seed) {}
@@ -98,16 +98,16 @@ class Simulation {
   private:
     struct Process {
         std::set<uint32_t> knows, mesh;
-        std::set<uint32_t> introduced_to;       /* who has to decide first */
-        std::set<uint32_t> decided;     /* for whom it has done so */
-        std::deque<std::pair<uint32_t, std::string>> answers;   /* by question */
+        std::set<uint32_t> introduced_to;       /* processes that have to decide first */
+        std::set<uint32_t> decided;     /* processes for which it has decided */
+        std::deque<std::pair<uint32_t, std::string>> answers;   /* by query */
     };
     struct Creation {
         Uids group;
         std::string tag;
         std::set<uint32_t> skips, done, failed;
-        std::set<uint32_t> awaits;      /* somebody's decision */
-        std::map<uint32_t, uint32_t> queries;   /* by uid: the question that is not answered */
+        std::set<uint32_t> awaits;      /* processes whose decision it awaits */
+        std::map<uint32_t, uint32_t> queries;   /* by uid: the query without a reply */
         Uids to_come;
         std::map<uint32_t, int> rounds;
     };
@@ -128,7 +128,7 @@ class Simulation {
         if (pick(2))
             introduce(uid);
     }
-    /* To all others, if they know each other. */
+    /* Introduces the process to all others, if these are in a full mesh. */
     void introduce(uint32_t uid)
     {
         Process &process = processes_[uid];
@@ -146,7 +146,7 @@ class Simulation {
         process.mesh.insert(all.begin(), all.end());
         take_replies();
     }
-    /* It may have come somewhere, and sent something, before. */
+    /* The process ends; it may have entered a rendezvous and sent messages before. */
     void end(uint32_t uid)
     {
         alive_.erase(uid);
@@ -271,7 +271,7 @@ class Simulation {
             uids.erase(other);
         return uids;
     }
-    /* For those who were introduced to this process. */
+    /* Decides for the processes that were introduced to this one. */
     void decide(Creation &creation, uint32_t uid)
     {
         for (uint32_t other : creation.group) {
@@ -286,7 +286,7 @@ class Simulation {
             return to.contains(other) && !processes_.at(other).decided.contains(uid);
         });
     }
-    /* In vain, if a member has ended. */
+    /* Fails if a member has ended. */
     void await_decisions(Creation &creation, uint32_t uid)
     {
         bool awaits = awaits_decision(creation, uid);
@@ -301,7 +301,7 @@ class Simulation {
             complete(creation, uid);
         }
     }
-    /* It may send to all others now, and they to it. */
+    /* The process may exchange messages with all others now. */
     void complete(Creation &creation, uint32_t uid)
     {
         creation.done.insert(uid);

@@ -85,7 +85,7 @@ TEST_F(SetRequestTest, SC6_replace_reports_the_addition_if_the_removal_is_imposs
     call(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"", list({1, 2})}}});
     send_request(0, PMI_SET_OP_REPLACE, 2, 2, "mpix://op/0.1");
     start_joining_group(1);
-    mpiexec.exited(0, 1, 2);    /* of whom two were to leave */
+    mpiexec.exited(0, 1, 2);    /* two of which were to leave */
     enter(3);
     enter(4);
     EXPECT_EQ(done(0), "3 ,mpix://rc/1,mpix://op/0.2");

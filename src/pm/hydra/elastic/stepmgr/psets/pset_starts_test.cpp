@@ -1,8 +1,8 @@
 /*
- * SR1, SA1: processes that begin to use MPI, at random.  Messages of each proxy arrive in order,
- * those of different ones in any order.  A caller does not get "starting" if all had begun before
- * it queried: a message may have notified it of that.  Nor does it get "running" while one has not
- * begun.
+ * SR1, SA1: processes begin to use MPI at random.  Messages of one proxy arrive in order, those of
+ * different proxies in any order.  A caller does not get "starting" if all had begun before it
+ * queried, because a message may have notified it of that.  Nor does it get "running" while a
+ * process has not begun.
  */
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class StartsRun {
             all[uid] = uid;
         send_request(0, write_set_call(MakeFromList{NAME, *SetMembers::of_list(all)}));
     }
-    /* How often each state was notified. */
+    /* Returns the number of replies with each state. */
     std::map<uint32_t, int> run()
     {
         for (int i = 0; i < 400; i++)
@@ -58,7 +58,7 @@ class StartsRun {
         std::deque<SentMessage> down;
         std::deque<std::string> up;     /* payloads of REPORT_STARTED, and "" before a call */
         std::deque<std::string> calls;
-        bool notifies = false;  /* of itself */
+        bool notifies = false;  /* notifies others that it has begun */
         std::set<uint32_t> known;
     };
 
@@ -66,7 +66,7 @@ class StartsRun {
     void send_request(uint32_t uid, const std::string &call)
     {
         Proxy &proxy = proxies_[uid / 2];
-        notice(proxy, uid);    /* it reads what came before */
+        notice(proxy, uid);    /* the proxy reads earlier messages */
         proxy.up.push_back("");
         proxy.calls.push_back(write_set_report(uid, ++ids_[uid], call));
     }
@@ -75,7 +75,7 @@ class StartsRun {
         send_request(uid, write_set_call(LookupSet{NAME}));
         requested_[{uid, ids_[uid]}] = begun_.size() == PROCESSES;
     }
-    /* As it comes to a process' first line. */
+    /* The proxy reads the first line of a process. */
     void notice(Proxy &proxy, uint32_t uid)
     {
         if (begun_.contains(uid) && proxy.notifies && proxy.known.insert(uid).second)
@@ -157,7 +157,7 @@ class StartsRun {
     {
         auto requested = requested_.find({number_at(payload, 0), number_at(payload, 4)});
         if (requested == requested_.end())
-            return;             /* that the set was made */
+            return;             /* reply that the set was made */
         last_ = number_at(payload, 16 + NAME.size());
         notified_[last_]++;
         EXPECT_FALSE(requested->second && last_ == PMI_SET_STARTING)
@@ -168,10 +168,10 @@ class StartsRun {
 
     std::mt19937_64 random_;
     FakeMpiexec mpiexec_;
-    std::set<uint32_t> begun_;  /* and may have notified anybody so */
+    std::set<uint32_t> begun_;  /* and may have notified any process of that */
     std::map<uint32_t, Proxy> proxies_;
     std::map<uint32_t, uint32_t> ids_;
-    std::map<std::pair<uint32_t, uint32_t>, bool> requested_;   /* whether all had begun */
+    std::map<std::pair<uint32_t, uint32_t>, bool> requested_;   /* value: whether all had begun */
     std::map<uint32_t, int> notified_;
     uint32_t last_ = 0;
     size_t sent_ = 0;

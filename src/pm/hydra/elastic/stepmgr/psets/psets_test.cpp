@@ -231,8 +231,8 @@ TEST_F(SetsTest, SO9_the_latest_sets_without_processes_remain)
     EXPECT_EQ(lookup(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
 }
 
-/* An old set whose process has just ended is retained instead of newer ones whose processes have
- * ended before. */
+/* An old set whose process has just ended remains, instead of newer sets whose processes ended
+ * earlier. */
 TEST_F(SetsTest, SO9_the_time_of_departure_counts)
 {
     use({.disconnected = 10});
@@ -253,7 +253,7 @@ TEST_F(SetsTest, SO9_the_time_of_departure_counts)
     EXPECT_EQ(lookup("mpix://op/0.191").state, 0u) << "instead of it";
 }
 
-/* SR9: the processes of a removal may end before anybody accepts it. */
+/* SR9: the processes of a removal may end before a process accepts it. */
 TEST_F(SetsTest, SO9_the_delta_of_a_pending_change_remains)
 {
     use({.sets = 3, .disconnected = 0});

@@ -1,5 +1,5 @@
-/* MPIX_Comm_modify, as mpiexec deals with it: in rigid and in adaptive programs, alone and for a
- * resource manager. */
+/* MPIX_Comm_modify in mpiexec: in rigid and in adaptive programs, with and without a resource
+ * manager. */
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class StepModifyTest : public testing::Test {
         for (int proxy : {0, 1})
             mpiexec.frozen(0, proxy, epoch, 2);
     }
-    /* "refused(1) 0.1: why": the end that rank 0 is notified, and its cause. */
+    /* "refused(1) 0.1: why": the end that is sent to rank 0, and its cause. */
     std::string notified() const
     {
         for (auto m = mpiexec.sent.rbegin(); m != mpiexec.sent.rend(); ++m) {
@@ -155,7 +155,7 @@ TEST_F(StepModifyTest, one_that_is_not_created_by_it_is_no_member)
     all_call();
     make_request(4);
     mpiexec.start_group(1, {"a"});
-    mpiexec.init(1, 0, 0, false);       /* as of a program with another library */
+    mpiexec.init(1, 0, 0, false);       /* as a program with another library */
     EXPECT_EQ(notified().substr(0, 14), "refused(0) 0.1") << notified();
 }
 

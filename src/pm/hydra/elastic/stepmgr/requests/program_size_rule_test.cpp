@@ -1,5 +1,4 @@
-/* Sizes that the program can use, and messages that it did not receive, as mpiexec deals with
- * them. */
+/* Sizes that the program can use, and messages that it did not receive, in mpiexec. */
 
 #include <gtest/gtest.h>
 

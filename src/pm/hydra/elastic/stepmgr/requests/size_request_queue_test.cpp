@@ -13,7 +13,7 @@ using Turn = SizeRequestQueue::Turn;
 
 constexpr Origin ORIGINS[] = {Origin::MODIFY, Origin::PROGRAM, Origin::OPERATION, Origin::HINTS};
 
-/* Of process `uid`, whose first request it is. */
+/* The first request of process `uid`. */
 SizeRequest request(Origin origin, int size, uint32_t uid = 0)
 {
     SizeRequest made;
@@ -60,7 +60,8 @@ TEST(SizeRequestQueueTest, the_first_one_opens)
     }
 }
 
-/* Each origin after each other one, before the processes have agreed on the open one, and then. */
+/* Each origin after each other one, before and after the processes have agreed on the open
+ * request. */
 TEST(SizeRequestQueueTest, every_order_of_origins)
 {
     const std::map<std::pair<Origin, Origin>, bool> refused = {
@@ -148,7 +149,7 @@ TEST(SizeRequestQueueTest, a_cancelled_one_is_not_joined)
     EXPECT_EQ(queue.find_same(request(Origin::PROGRAM, 4, 2)), nullptr);
 }
 
-/* While a change is agreed on: one waits, and a newer one of its priority takes its place. */
+/* While a change is agreed on: one request waits, and a newer one of its priority replaces it. */
 TEST(SizeRequestQueueTest, one_waits_at_most)
 {
     SizeRequestQueue queue;

@@ -1,4 +1,4 @@
-/* Size requests of the program, as mpiexec deals with them: alone, and for a resource manager. */
+/* Size requests of the program in mpiexec, with and without a resource manager. */
 
 #include <gtest/gtest.h>
 

@@ -54,7 +54,7 @@ TEST(SimulationTest, seeds)
            sum.not_modified);
     if (seeds < 100)
         return;
-    /* The seeds reach what they are meant to reach. */
+    /* The seeds reach all intended cases. */
     EXPECT_GT(sum.committed, 50);
     EXPECT_GT(sum.withdrawn, 10);
     EXPECT_GT(sum.failed, 3);

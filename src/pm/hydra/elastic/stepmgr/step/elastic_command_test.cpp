@@ -1,7 +1,7 @@
 /*
- * The `elastic` command against a step: the real core with a real socket in a directory of the
- * test's own, with proxies that execute each command at once.  ELASTIC_COMMAND names the program;
- * without it these tests are skipped, with a message.
+ * The `elastic` command with a step: the real core with a real socket in a private directory, and
+ * proxies that execute each command at once.  ELASTIC_COMMAND names the program; without it these
+ * tests are skipped, with a message.
  */
 
 #include <fcntl.h>
@@ -25,14 +25,14 @@
 namespace elastic {
 namespace {
 
-constexpr size_t PSETS = 1500;  /* more than one answer has */
+constexpr size_t PSETS = 1500;  /* more than one reply contains */
 
 struct CommandResult {
     int code = -1;
     std::string output;         /* standard output and error */
 };
 
-/* Runs on its own thread, which alone touches the step manager. */
+/* Runs on its own thread, the only one that uses the step manager. */
 class Server {
   public:
     explicit Server(const std::string &socket_path) : path_(socket_path)

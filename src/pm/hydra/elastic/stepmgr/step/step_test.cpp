@@ -152,7 +152,7 @@ TEST_F(StepTest, reports_that_make_no_sense_change_nothing)
     start("4");
     mpiexec.start_group(1, {"b", "b"});
     mpiexec.report(0, 0, REPORT_INIT, 0, "short");
-    mpiexec.report(0, 1, REPORT_EXITED, 0, write_exited({0, 0})); /* rank 0 is not this proxy's */
+    mpiexec.report(0, 1, REPORT_EXITED, 0, write_exited({0, 0})); /* rank 0 is not on this proxy */
     mpiexec.report(7, 0, REPORT_COMMITTED, 1, "");
     mpiexec.report(0, 0, REPORT_COMMITTED, 1, "");
     mpiexec.frozen(0, 0, 1, 3);

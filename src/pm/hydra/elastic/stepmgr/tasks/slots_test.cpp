@@ -127,7 +127,8 @@ TEST_F(SlotsTest, WithItsOwnerAllEndsAndOthersGoOn)
     slots.take_orders();
     slots.owner_ended(7);
     EXPECT_EQ("1:3@1", orders());
-    EXPECT_EQ("1:1@n2", events());      /* of 8, in the slot of the one that was not started */
+    /* request of 8, in the slot of the process that was not started */
+    EXPECT_EQ("1:1@n2", events());
     EXPECT_TRUE(report(7, 1, PMI_TASK_EXITED, 143, 1));
     EXPECT_EQ("", events());
     EXPECT_EQ(1u, slots.held());
@@ -206,7 +207,7 @@ struct GrantedSlotsTest : SlotsTest {
         slots.use_allocator([this] { return ++last_size_request; });
         slots.set_most(4);
     }
-    /* "1?3 1:granted <n1", of slot requests and ends of them, and what is given back. */
+    /* "1?3 1:granted <n1": slot requests, their ends, and returned slots. */
     std::string notices()
     {
         std::string text;
@@ -234,7 +235,7 @@ TEST_F(GrantedSlotsTest, AHardRequestIsGrantedInParts)
     EXPECT_EQ("1:1@n1", events());
     EXPECT_EQ(2u, slots.slot_requests().at(1).count);
     EXPECT_TRUE(slots.grant(1, 1, {"n1"}));     /* repeated */
-    EXPECT_FALSE(slots.grant(3, 1, {"n1"}));    /* one is missing */
+    EXPECT_FALSE(slots.grant(3, 1, {"n1"}));    /* an earlier grant is missing */
     EXPECT_EQ("", events());
     EXPECT_TRUE(slots.grant(2, 1, {"n2", "n2"}));
     EXPECT_EQ("2:1@n2 3:1@n2", events());
@@ -303,8 +304,7 @@ TEST_F(GrantedSlotsTest, ASlotIsUsedAgainAndThenReleased)
     EXPECT_EQ(-1, slots.next_ms());
 }
 
-/* Idle slots on an exclusive host are returned; and a host by itself is requested by a slot
- * request. */
+/* Idle slots on an exclusive host are returned; an exclusive host is requested by a slot request. */
 TEST_F(GrantedSlotsTest, AHostForItself)
 {
     slots.grant(1, 1, {"n1", "n1"});
@@ -317,10 +317,10 @@ TEST_F(GrantedSlotsTest, AHostForItself)
     EXPECT_EQ("", allocate(8, 1, 1, true));
     EXPECT_EQ("2!1", notices());
     EXPECT_FALSE(slots.slot_requests().at(2).alone);
-    slots.grant(2, 2, {"n1"});  /* the allocator did not know that yet */
+    slots.grant(2, 2, {"n1"});  /* the allocator had not received that yet */
     EXPECT_EQ("", events());
     slots.grant(3, 2, {"n2"});
-    EXPECT_EQ("2:1@n2", events());      /* who has waited for longer */
+    EXPECT_EQ("2:1@n2", events());      /* the request that has waited longer */
     slots.time(Slots::LINGER_MS);
     EXPECT_EQ("1:granted <n1*1", notices());
     slots.release(7, 1);
@@ -335,13 +335,13 @@ TEST_F(GrantedSlotsTest, ARequestEndsWithItsOwner)
     EXPECT_EQ("1:withdrawn", notices());
     slots.owner_ended(7);
     EXPECT_EQ("2:withdrawn", notices());
-    slots.grant(1, 2, {"n2"});  /* it was under way */
+    slots.grant(1, 2, {"n2"});  /* the grant was in transit */
     EXPECT_EQ("1:0", events());
     slots.time(Slots::LINGER_MS);
     EXPECT_EQ("<n2*1", notices());
 }
 
-/* A process may repeat the same for ever: nothing of it is stored twice. */
+/* A process may repeat a signal for ever: it is stored only once. */
 TEST_F(SlotsTest, SignalsThatWaitForAProxyAreFew)
 {
     slots.set_hosts({{"n1", 0, false}});

@@ -165,7 +165,7 @@ TEST_F(StepSlotsTest, AGrantOfMoreThanAJobCanHaveIsRefused)
               Json::parse(R"([{"name":"a","places":4095},{"name":"b","places":1}])"));
 }
 
-/* A process that queries and takes back, and never queries the result. */
+/* A process that requests and cancels, and never fetches the result. */
 TEST_F(StepSlotsTest, AProgramThatDoesNotPollGetsNoMoreSlots)
 {
     begin(false);
@@ -193,7 +193,7 @@ TEST_F(StepSlotsTest, WithoutAManagerNobodyGrants)
     EXPECT_EQ(slots().at("hosts"), Json::array());
 }
 
-/* Where no process of the world runs: a relay proxy. */
+/* Hosts without a process of the world: relay proxies. */
 class RelayProxyTest : public StepSlotsTest {
   protected:
     void begin_on_hosts_of_mpiexec()
@@ -212,7 +212,7 @@ class RelayProxyTest : public StepSlotsTest {
         mpiexec.report(group, 0, REPORT_TASK, 0,
                        write_task_head({0, number, static_cast<uint32_t>(stage), 0}));
     }
-    /* Orders to run something, to which proxies. */
+    /* The proxies that received orders to run a process. */
     std::string runs() const
     {
         std::string text;
@@ -327,7 +327,7 @@ TEST_F(StepSlotsTest, ATimeThatIsNoneIsAnError)
     EXPECT_EQ(slots().at("hosts").at(0).at("places"), 1);
 }
 
-/* MPIX_Comm_modify has one limit with all other ways to grow. */
+/* MPIX_Comm_modify and all other ways to grow share one limit. */
 TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
 {
     begin(false, 4);
