@@ -59,7 +59,7 @@
  *                                      send to it; a pre-existing one prepares if it probes early
  *                                      enough
  *   cmd=adapt_greeted epoch=E          the same, when all joining processes of a board have been
- *                                      greeted by all processes of other hosts that greet them
+ *                                      greeted by the processes of other hosts
  *   cmd=adapt_committed epoch=E        the proxy shall count this process as committed: it has sent
  *                                      something that must arrive before the commit.  The others
  *                                      count themselves on the board

@@ -12,8 +12,8 @@ namespace {
 
 using Made = std::unique_ptr<Backend>;
 
-/* setting_table.cpp lists the values of backend.kind ("nested" is selected only by --nested); a kind
- * without a line here is not built. */
+/* setting_table.cpp lists the values of backend.kind ("nested" is selected only by --nested); a
+ * kind without a line here is not built. */
 struct Kind {
     const char *name;
     Made (*make)(const Settings &settings, Loop &loop);

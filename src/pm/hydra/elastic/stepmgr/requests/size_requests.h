@@ -13,8 +13,8 @@
  *   size_requests.cpp   size requests of the program, and their outcomes
  *   comm_modify.cpp     MPIX_Comm_modify
  *   size_hints.cpp      sizes that the program prefers
- *   size_delivery.cpp   from a request to the adaptation; the schedule or policy; sizes that the program
- *                       can use
+ *   size_delivery.cpp   from a request to the adaptation; the schedule or policy; sizes that the
+ *                       program can use
  *
  * Invariants: each size request has exactly one end; a schedule or policy is considered when no
  * adaptation is under way, after the open size request.

@@ -304,7 +304,7 @@ TEST_F(GrantedSlotsTest, ASlotIsUsedAgainAndThenReleased)
     EXPECT_EQ(-1, slots.next_ms());
 }
 
-/* Idle slots on an exclusive host are returned; an exclusive host is requested by a slot request. */
+/* Idle slots on an exclusive host are returned; a slot request requests an exclusive host. */
 TEST_F(GrantedSlotsTest, AHostForItself)
 {
     slots.grant(1, 1, {"n1", "n1"});
