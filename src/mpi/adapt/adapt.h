@@ -2,15 +2,15 @@
  * State of this process in the adaptations of its job, internal to src/mpi/adapt.
  *
  *   OFF      before initialisation, after MPI_Finalize, and in programs that called MPI_Init
- *   ALONE    adaptive program without (extended) process manager: never offered anything
- *   RUNNING  an ordinary member, nothing agreed as far as it knows
- *   TOLD     a probe has answered TRUE
+ *   ALONE    adaptive program without (extended) process manager: gets no adaptations
+ *   RUNNING  an ordinary member; as far as it knows, no adaptation is agreed on
+ *   TOLD     a probe has returned TRUE
  *   JOINING  created for an expansion, begin not yet called
  *   WINDOW   between begin and commit
- *   COMMITTED  as RUNNING, before the first probe; what the previous world used is still there
+ *   COMMITTED  as RUNNING, before the first probe; the previous world's resources still exist
  *   LEFT     left its job (MPIR_CVAR_ADAPT_LEAVERS_RETURN, MPIX_Comm_modify): alone from now on
- *   MODIFIED  rigid program that has called MPIX_Comm_modify: a member as in RUNNING, but never
- *             offered anything
+ *   MODIFIED  rigid program that has called MPIX_Comm_modify: a member as in RUNNING, but without
+ *             other adaptations
  *
  * The thread that holds the library's critical section owns the state.
  */

@@ -11,14 +11,14 @@
  *   port.c      port requests, MPIX_Server_connect
  *   contact.c   contact requests, MPIX_Client_connect
  *   requests.c  both kinds as MPI_Request
- *   events.c    how rank 0 notifies the others of a request
+ *   events.c    notification of the other ranks by rank 0
  *   attach.c    from a connection to an intercommunicator
  *   watch.c     whether the other side of an intercommunicator has ended
- *   lines.c     how that is detected
- *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) connect to those
+ *   lines.c     the connections that detect it
+ *   parent.c    connection of the processes of MPIX_Comm_parent_create (src/mpi/process) to those
  *               that have started them
- *   dynproc_fortran.c   what Fortran calls instead of those with arrays of texts, and its key
- *                       functions
+ *   dynproc_fortran.c   Fortran versions of functions with arrays of texts, and calls of Fortran
+ *                       key functions
  *
  * The thread that holds the library's critical section owns the state.  A progress hook polls the
  * connections.  The ranks 0 send all messages of the two sides on their connection; hence no side

@@ -2,7 +2,7 @@
  * The connection between the ranks 0 of a client and a server, and the messages on it.  DN5, DN7.
  *
  *   client  HELLO    the name, a key or none, a number used once
- *   server  VERDICT  TAKEN, or KEY (not welcome), another number used once
+ *   server  VERDICT  TAKEN, or KEY (not accepted), another number used once
  *   both    SIDE     the context id, the addresses of the processes, and the server's business
  *                    cards (dynproc_lines.h), when the side is requested to attach
  *   both    READY    all processes of the side have the addresses of the other one's

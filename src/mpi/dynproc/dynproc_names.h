@@ -3,10 +3,10 @@
  *
  *   HOST:PORT   a TCP socket of the server's rank 0, which runs on HOST; client and server know the
  *               user's secret
- *   other       in a job of elasticd a TCP socket, of which elasticd knows (name_service.c); else a
- *               Unix socket in the user's private directory of this host, which nobody else can
- *               read.  The listening process has the name; a socket on which nobody listens any
- *               more is of a process that has ended
+ *   other       in a job of elasticd a TCP socket, registered with elasticd (name_service.c); else
+ *               a Unix socket in the user's private directory of this host, which other users
+ *               cannot read.  The listening process has the name; a socket without a listener
+ *               belongs to a process that has ended
  *
  * A name that is reserved for a job has a file beside it that its process has locked.
  */

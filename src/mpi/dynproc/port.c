@@ -87,7 +87,7 @@ static bool take_one(struct MPIR_Dynproc_service *service)
     return true;
 }
 
-/* Services on which nobody waits are not polled: their clients wait in the system's queue. */
+/* Services without waiting calls are not polled: their clients wait in the system's queue. */
 bool MPIR_Dynproc_poll_services(void)
 {
     bool more = false;

@@ -1,14 +1,14 @@
 /*
  * Shared-memory messages over an adaptation.  On a host that processes join, all of its processes
- * (the leaving ones included, for the window) move to queues in a new segment; nothing that was
- * sent before is dropped or overtaken.  Processes that have old queues in common are the ones that
- * were there before, and the joining ones among themselves:
- *   1. all are at the move, and progress on the old queues as any waiting process does;
- *   2. no process progresses any more, so no message enters an old queue;
- *   3. the new queues, which the joining processes have filled, are taken into use; sends go there;
- *   4. the messages of my old queue are taken out, before my new queue is ever polled.
+ * (including the leaving ones, for the window) move to queues in a new segment; no earlier message
+ * is dropped or overtaken.  The pre-existing processes have common old queues, and so have the
+ * joining ones:
+ *   1. all have reached the move, and make progress on the old queues, as any waiting process;
+ *   2. no process makes progress any more, so no message enters an old queue;
+ *   3. the new queues, which the joining processes have set up, are used for sends from now on;
+ *   4. each process receives the messages of its old queue before it polls its new one.
  * A message of several fragments may start in the old queue and end in the new one.  The joining
- * processes move while the others compute, so that these wait for nobody but each other.
+ * processes move while the others compute, so that these wait only for each other.
  *
  * Slots in the segment have no holes after begin; those of leaving processes stay unused
  * from commit until the next begin that moves.
