@@ -1,8 +1,7 @@
 /*
  * phase_adapt calls begin and commit itself, but the driver has opened the window before (in it, a
- * header tells the joining processes which phase_adapt to call).  So the calls of phase_adapt
- * return the results of the driver's begin: SPEC-epop W4.  State: the one open window of the
- * process.
+ * header selects the phase_adapt that joining processes call).  So the calls of phase_adapt return
+ * the results of the driver's begin: SPEC-epop W4.  State: the one open window of the process.
  */
 
 #ifndef EPOP_COMPAT_H_INCLUDED

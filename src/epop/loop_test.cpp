@@ -178,7 +178,7 @@ TEST(EpopLoop, P7FunctionFails)
     EXPECT_STREQ(world.loop.fault.what, "phase_exec returned 9");
     epop_fault_t fault;
     EXPECT_EQ(epop_function_failed(&fault, 1, "phase_exec", 512), EPOP_FAILED);
-    EXPECT_EQ(fault.code, 1); /* not a code that looks like success */
+    EXPECT_EQ(fault.code, 1); /* not a code that means success */
 }
 
 TEST(EpopLoop, P4Branches)

@@ -36,7 +36,7 @@ int MPID_Session_insert(int rank, const char *text);
 /* Shared memory with processes of this host (ch4_channels.h).  MPID_Channels_bc: the business card
  * of this process, "" if it can have none.  MPID_Channels_offer: called with the business card of
  * another process when its address is known.  MPID_Channels_decide: called when the other process
- * has this one's card, too.  A business card has no spaces or commas. */
+ * has that of this one, too.  A business card has no spaces or commas. */
 void MPID_Channels_bc(char *bc, int bytes);
 void MPID_Channels_offer(int lpid, const char *bc);
 void MPID_Channels_decide(int lpid);

@@ -18,8 +18,7 @@
 #define MPIR_ADAPT_CONTEXT_H_INCLUDED
 
 /* The bits that ch4:ofi's match bits leave free beside id, tag and protocol (20 to 23 collide with
- * the protocol's); not the sign bit of an int, because upstream stores ids in an int in some
- * places. */
+ * the protocol's); not the sign bit of an int, because upstream stores some ids in an int. */
 #define MPIR_ADAPT_GENERATION_MASK 0x7f0f0000u
 #define MPIR_ADAPT_GENERATIONS 2048u
 

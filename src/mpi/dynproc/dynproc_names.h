@@ -51,7 +51,7 @@ void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd);
 bool MPIR_Dynproc_has_name_service(void);
 /* False: another process has the name. */
 bool MPIR_Dynproc_publish(const char *name, const char *text);
-/* `text` has MPI_MAX_PORT_NAME bytes.  False: the name is not published. */
+/* `text` has MPI_MAX_PORT_NAME bytes.  False: no server has the name. */
 bool MPIR_Dynproc_lookup(const char *name, char *text);
 /* Afterwards only processes of this job can publish the name. */
 bool MPIR_Dynproc_reserve(const char *name);
@@ -60,8 +60,8 @@ bool MPIR_Dynproc_reserve(const char *name);
 void MPIR_Dynproc_withdraw(const char *name);
 void MPIR_Dynproc_end_reservation(const char *name);
 
-/* May be called in a hook: a lookup in steps.  After LOOKS the owner calls it again, or calls
- * forget_lookup. */
+/* May be called in a hook: a lookup in steps.  After LOOKS the owner calls it again, or calls the
+ * second function. */
 enum MPIR_Dynproc_found { MPIR_DYNPROC_LOOKS, MPIR_DYNPROC_FOUND, MPIR_DYNPROC_NOBODY };
 enum MPIR_Dynproc_found MPIR_Dynproc_step_lookup(const void *owner, const char *name, char *text);
 void MPIR_Dynproc_forget_lookup(const void *owner);

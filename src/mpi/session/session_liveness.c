@@ -38,7 +38,7 @@ static MPL_TLS struct {
     uint64_t *shown;            /* its entry on the board; NULL: none */
 } present;
 
-/* If there are more threads than entries, the others are not published, and processes that wait for
+/* If there are more threads than entries, the others have no entry, and processes that wait for
  * them may give up. */
 void MPIR_Session_come_to(uint64_t creation)
 {

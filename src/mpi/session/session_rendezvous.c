@@ -51,7 +51,7 @@ static bool is_stopped(void)
     return is;
 }
 
-/* Waits until the process with this rank in this group has published the name, or rendezvous are
+/* Waits until the process with this rank in this group has exported the name, or rendezvous are
  * stopped; makes progress, which other processes may need. */
 static int await_name(const MPIR_Group * group, int rank, const char *name,
                       char value[MPI_MAX_PORT_NAME])
@@ -207,7 +207,7 @@ int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met)
 /* Two processes with a complete rendezvous continue over the network, the others share memory in
  * the world: both of a pair must decide in the same way.  So when all have entered the construction
  * of the world, they stop inserting addresses.  When all have stopped, a pair is connected if each
- * has published that it knows the other. */
+ * has exported that it knows the other. */
 void MPIR_Session_stop_rendezvous(bool is_stop)
 {
     MPL_initlock_lock(&MPIR_Session_contact_lock);

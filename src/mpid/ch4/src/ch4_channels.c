@@ -54,7 +54,7 @@ static void mark_exited(MPIDI_av_table_t * table, unsigned locality)
     }
 }
 
-/* Most addresses have kept their lpid; an adaptation has moved others. */
+/* Most addresses have the same lpid as before; an adaptation has moved others. */
 static void channel_remove(int number, int avtid, int lpid)
 {
     unsigned locality = (unsigned) (MPIDI_LOCALITY__CHANNEL + number);

@@ -66,7 +66,7 @@ static uint64_t hash_number(uint64_t hash, int64_t number)
 }
 
 /* All settings that determine collectives of a host by flags: each side of a spawn, and each
- * mpiexec, may have its own environment.  The first computed value is kept, because other processes
+ * mpiexec, may have its own environment.  The first computed value stays, because other processes
  * have received it; 0: a table of the user chooses the algorithms.  Across pid namespaces a process
  * could not detect the end of another one. */
 static uint64_t own_settings(void)

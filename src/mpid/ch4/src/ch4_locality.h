@@ -15,8 +15,7 @@ enum {
 
 /* Whether there ever was a channel, so that addresses may have one.  It tests a bit, because a
  * whole word would be loaded into a register, and the code after the test is out of line: functions
- * with this test must be as large as in stock MPICH, so that they are inlined in the same
- * places. */
+ * with this test must be as large as in stock MPICH, so that they are inlined in the same way. */
 #define MPIDI_HAS_CHANNELS unlikely(MPIDI_global.has_channels & 1)
 
 #define MPIDI_HOST__OWN 1       /* `host` of an address (ch4_hosts.h); 0: not known */
