@@ -4,7 +4,7 @@
 ! (dynres_part.inc).  A session is a type(c_ptr).  SC3.
 !
 ! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name
-! are distinguished by their sessions.  What has none, MPI_COMM_CREATE_FROM_GROUP, is ambiguous in
+! are distinguished by their sessions.  MPI_COMM_CREATE_FROM_GROUP has none: it is ambiguous in
 ! one scope, and so are constants of both.
 
 module dynres_names
@@ -16,7 +16,7 @@ module dynres_names
 
 contains
 
-  ! without the blanks at its end, and with a 0 there
+  ! the text without trailing blanks, ended by a 0
   pure function to_c(text) result(chars)
     character(len=*), intent(in) :: text
     character(kind=c_char, len=len_trim(text) + 1) :: chars
@@ -37,7 +37,7 @@ contains
   end subroutine from_c
 end module dynres_names
 
-! of dynres_fortran.c; handles are integers
+! routines of dynres_fortran.c; handles are integers
 module dynres_calls
   use, intrinsic :: iso_c_binding
   implicit none

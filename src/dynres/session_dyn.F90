@@ -1,8 +1,8 @@
 ! The interface "v2a" in Fortran: the published names and arguments, over the inline code of
-! mpi_session_dyn.h (dynres_fortran.c).  Handles are integers, as in the module mpi; whoever calls
-! gives the arrays of names.  SC3, SC6.
+! mpi_session_dyn.h (dynres_fortran.c).  Handles are integers, as in the module mpi; the caller
+! passes the arrays of names.  SC3, SC6.
 
-! of dynres_fortran.c
+! routines of dynres_fortran.c
 module session_dyn_calls
   use, intrinsic :: iso_c_binding
   implicit none
@@ -79,7 +79,7 @@ contains
     if (present(ierror)) ierror = error
   end subroutine done
 
-  ! one after the other, each in space for a name
+  ! consecutive names, each in the space of one
   function all_to_c(texts, n) result(chars)
     character(len=*), intent(in) :: texts(*)
     integer, intent(in) :: n
