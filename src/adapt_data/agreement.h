@@ -63,7 +63,7 @@ int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_propos
                         struct adapt_agreed *agreed);
 
 /* Fails: "FUNCTION: processes differ in WHAT: ... on old rank 0 and 2 more, ... on joining process
- * 0". text: the value of this process. */
+ * 0".  text: the value of this process. */
 int adapt_refuse_difference(struct adapt_channel *channel, const char *function, const char *what,
                             const char *text);
 

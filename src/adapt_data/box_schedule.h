@@ -40,7 +40,7 @@ struct adapt_box_schedule {
     struct adapt_box_list send, receive, keep;
 };
 
-/* Makes the schedule of a field; nodes as in MPIX_Field. limit: max values of a piece (or of one
+/* Makes the schedule of a field; nodes as in MPIX_Field.  limit: max values of a piece (or of one
  * layer, if that is more).  Returns the text of an error. */
 const char *adapt_box_schedule_make(struct adapt_box_schedule *made, const struct adapt_boxes *old,
                                     const struct adapt_boxes *coming,

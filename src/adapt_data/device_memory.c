@@ -44,7 +44,7 @@ static int check_name(struct dl_phdr_info *info, size_t size, void *begins)
     return 0;
 }
 
-/* Whether one of the libraries may be loaded. dlopen would search all folders for each of them,
+/* Whether one of the libraries may be loaded.  dlopen would search all folders for each of them,
  * which takes longer than the move of a small array. */
 static bool may_be_loaded(void)
 {

@@ -60,7 +60,7 @@ bool adapt_distribution_next(const struct adapt_distribution *distribution, int 
 int64_t adapt_distribution_part(const struct adapt_distribution *distribution, int rank);
 
 /* Chooses the positions in the new world so that the fewest elements move (block_free, grid:
- * positions.c). new_rank_of: by old rank, -1: leaving; rank_of_position: [new_size], set by the
+ * positions.c).  new_rank_of: by old rank, -1: leaving; rank_of_position: [new_size], set by the
  * call. */
 const char *adapt_distribution_positions(const struct adapt_distribution *old,
                                          const int *new_rank_of, int new_size,

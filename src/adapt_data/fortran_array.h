@@ -40,7 +40,7 @@ struct fortran_array {
 MPI_Datatype adapt_fortran_type(int kind);
 /* A slice along the last dimension. */
 int adapt_fortran_slice_type(const struct fortran_array *array, MPI_Datatype * type);
-/* Agrees on the call, the type and the bounds of slices, which joining processes receive. why: the
+/* Agrees on the call, the type and the bounds of slices, which joining processes receive.  why: the
  * error of this process, or NULL. */
 int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window,
                         const struct fortran_part *part, enum adapt_call_kind kind,

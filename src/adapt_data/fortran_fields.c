@@ -426,7 +426,7 @@ static int move_tiles(struct set **set, const epop_window_t *window, int tiles, 
     return code;
 }
 
-/* Moves the fields of `tiles` tiles of each process. cells: their boxes; NULL: lower bounds are
+/* Moves the fields of `tiles` tiles of each process.  cells: their boxes; NULL: lower bounds are
  * cell numbers in the whole domain.  Frees the set, also after an error. */
 int adapt_fortran_tiles_move(struct set **set, const epop_window_t *window, int tiles,
                              fortran_tile *cells)

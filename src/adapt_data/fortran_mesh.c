@@ -19,7 +19,7 @@
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The first step of adapt_move_rows. error: the error of this process; "": none. */
+/* The first step of adapt_move_rows.  error: the error of this process; "": none. */
 int adapt_fortran_rows_agree(const epop_window_t *window, int bytes, int has_lists,
                              const char *error)
 {

@@ -165,7 +165,7 @@ static int move_items(struct fortran_array *array, const epop_window_t *window,
     return code ? code : free_code;
 }
 
-/* part->first: the address of the array. destinations: their number. */
+/* part->first: the address of the array.  destinations: their number. */
 int adapt_fortran_items_move(const epop_window_t *window, const char *name,
                              const struct fortran_part *part, const int destination[],
                              int64_t destinations, void *(*grow) (int64_t, void *), void *slot,

@@ -5,7 +5,7 @@
 
 #include "adapt_items.h"
 
-/* MPIX_Adapt_items_move without append. function: the name in errors. error: an earlier error of
+/* MPIX_Adapt_items_move without append.  function: the name in errors.  error: an earlier error of
  * this process, or NULL. */
 int adapt_items_move(const epop_window_t *window, const char *function, const char *error,
                      int64_t *count, const int destination[], int columns,

@@ -36,7 +36,7 @@ static inline MPIR_Context_id_t MPIR_Context_inherit_generation(MPIR_Context_id_
 }
 
 /* Makes the id `rested` (0: none) available again.  Returns the next id that has rested long
- * enough, 0: none has; it stays unused until it is passed to this function. mpir_context_rest.h */
+ * enough, 0: none has; it stays unused until it is passed to this function.  mpir_context_rest.h */
 MPIR_Context_id_t MPIR_Contextid_end_rest(MPIR_Context_id_t rested);
 
 #endif /* MPIR_ADAPT_CONTEXT_H_INCLUDED */

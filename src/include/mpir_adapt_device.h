@@ -47,7 +47,7 @@ void MPIR_Adapt_unlist(struct MPIR_Comm *comm);
 
 /* In the commit of `epoch`, when no process communicates on the ending communicators any more and
  * all of them still exist: discards the messages on them that have arrived and were not received,
- * and reports each to `note` (may be NULL). source is a rank of the communicator (of the remote
+ * and reports each to `note` (may be NULL).  source is a rank of the communicator (of the remote
  * group, if it has one).  A message that arrives later is not reported; it never matches. */
 typedef void (*MPID_Adapt_unreceived_fn) (struct MPIR_Comm * comm, int source, int tag,
                                           void *context);

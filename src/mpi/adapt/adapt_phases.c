@@ -1,6 +1,6 @@
 /*
  * Measures the phases of a program that reports its own position (mpi_epop.h), instead of the loops
- * that adapt_measure.c would find. perf_phases.c has the sums; this file has the clock and the
+ * that adapt_measure.c would find.  perf_phases.c has the sums; this file has the clock and the
  * board.  In each iteration the position is written to the board, into a cache line of this process
  * only.  SPEC-epop M1 to M4, L1.
  *

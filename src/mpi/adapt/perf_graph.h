@@ -9,7 +9,7 @@
  * tests of perf_graph_test.cpp; SPEC-performance D1-D12.
  *
  * A graph is one flat object without pointers: it may be copied.  No MPI, no allocation, no clock,
- * no lock: the caller owns the graph. perf_measure.h measures the durations of the loops.
+ * no lock: the caller owns the graph.  perf_measure.h measures the durations of the loops.
  */
 
 #ifndef PERF_GRAPH_H_INCLUDED

@@ -34,7 +34,7 @@ struct MPIR_Dynproc_lines *MPIR_Dynproc_lines_new(void);
 /* This process listens for lines.  Its business card is empty if it cannot listen: it has no lines
  * then. */
 void MPIR_Dynproc_lines_listen(struct MPIR_Dynproc_lines *lines, struct MPIR_Dynproc_bc *bc);
-/* Begins to make all lines of this process, or all except the line between the ranks 0. bcs:
+/* Begins to make all lines of this process, or all except the line between the ranks 0.  bcs:
  * business cards of the other side's processes; NULL: this side listens.  Lines that cannot be made
  * are omitted. */
 void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm * comm,

@@ -1,6 +1,6 @@
 /*
  * Worlds of processes that a program starts together (MPIX_Comm_parent_create): the interface
- * between their files. process_parent.c makes a world, process_stub.c is the intercommunicator
+ * between their files.  process_parent.c makes a world, process_stub.c is the intercommunicator
  * before its processes have connected, process_world.c does the rest.
  *
  * State: worlds whose processes have not connected yet, or whose stub exists.  The thread that

@@ -3,7 +3,7 @@
  * fetches the reply and completes the request.  For MPIX_Session_iget_pset_data (SD2), and the
  * functions of session_request.c.
  *
- * The thread that holds the library's critical section owns the state. session_call.c bounds the
+ * The thread that holds the library's critical section owns the state.  session_call.c bounds the
  * number of pending queries.
  */
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Whether the receiver of a message that the network has not accepted has ended. is_error: the
+/* Whether the receiver of a message that the network has not accepted has ended.  is_error: the
  * network has reported an error, which counts as the receiver's end if processes of this
  * communicator may end. */
 bool MPID_Dynproc_is_exited(MPIR_Comm * comm, int rank, bool is_error);

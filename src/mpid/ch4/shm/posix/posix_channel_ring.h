@@ -80,7 +80,7 @@ static inline struct channel_record *channel_at(const struct channel_end *end, u
 }
 
 /* Space for a record, which the caller fills and exports with channel_publish; NULL: no space at
- * present. payload must fit. */
+ * present.  payload must fit. */
 static inline struct channel_record *channel_put(struct channel_end *out, uint64_t payload)
 {
     uint64_t bytes = CHANNEL_RECORD_BYTES(payload), offset = out->count % out->capacity;
@@ -138,7 +138,7 @@ static inline bool channel_is_empty(const struct channel_end *in)
 }
 
 /* The next record, which stays until channel_taken is called with its bytes; *wrong: the record is
- * malformed. bytes and payload are the checked values, also if the record changes meanwhile. */
+ * malformed.  bytes and payload are the checked values, also if the record changes meanwhile. */
 static inline struct channel_record *channel_take(struct channel_end *in, uint32_t * bytes,
                                                   uint32_t * payload, bool *wrong)
 {
@@ -167,7 +167,7 @@ static inline struct channel_record *channel_take(struct channel_end *in, uint32
 /* ---- copying long payloads ------------------------------------------------------------------- */
 
 /*
- * The reader copies by plain loads and stores. memcpy may use `rep movsb` for such lengths; after
+ * The reader copies by plain loads and stores.  memcpy may use `rep movsb` for such lengths; after
  * that, on AMD's Zen 4, the writer often waits for each line the next time, as if both caches still
  * shared it.
  *

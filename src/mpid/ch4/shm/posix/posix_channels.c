@@ -25,7 +25,7 @@ struct MPIDI_POSIX_channels MPIDI_POSIX_channels;
 #define ANSWERED (MPIDIG_AM_SEND_FLAGS_RTS | MPIDIG_AM_SEND_FLAGS_SYNC)
 
 /* Fails a request that waits for the process' reply, or for space in its memory, and would wait for
- * ever. flags: the awaited replies. */
+ * ever.  flags: the awaited replies. */
 static void fail_request(MPIR_Request * sreq, int flags)
 {
     MPID_Dynproc_set_ended(sreq);
