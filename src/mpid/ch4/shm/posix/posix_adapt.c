@@ -3,10 +3,10 @@
  * (including the leaving ones, for the window) move to queues in a new segment; no earlier message
  * is dropped or overtaken.  The pre-existing processes have common old queues, and so have the
  * joining ones:
- *   1.  all have reached the move, and make progress on the old queues, as any waiting process;
- *   2.  no process makes progress any more, so no message enters an old queue;
- *   3.  the new queues, which the joining processes have set up, are used for sends from now on;
- *   4.  each process receives the messages of its old queue before it polls its new one.
+ *   1. all have reached the move, and make progress on the old queues, as any waiting process;
+ *   2. no process makes progress any more, so no message enters an old queue;
+ *   3. the new queues, which the joining processes have set up, are used for sends from now on;
+ *   4. each process receives the messages of its old queue before it polls its new one.
  * A message of several fragments may start in the old queue and end in the new one.  The joining
  * processes move while the others compute, so that these wait only for each other.
  *
