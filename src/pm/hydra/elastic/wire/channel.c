@@ -156,8 +156,8 @@ static HYD_status flush(struct channel *c)
     goto fn_exit;
 }
 
-/* After data was queued: sends it at once if the queue was empty, unless the descriptor needs small
- * pieces.  Otherwise the event loop sends it when the descriptor is writable. */
+/* After data was queued: sends it at once if the queue was empty.  Otherwise the event loop sends
+ * it when the descriptor is writable. */
 static HYD_status queued(struct channel *c, int failed, int idle)
 {
     HYD_status status = HYD_SUCCESS;

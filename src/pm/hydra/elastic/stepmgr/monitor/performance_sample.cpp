@@ -39,7 +39,7 @@ Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
     return slowest;
 }
 
-/* Whether the process is in a phase, with numbers that are valid in the protocol. */
+/* Whether the iteration is a valid number in the protocol. */
 bool is_in_phase(const ProcessSample &sample)
 {
     constexpr uint64_t MOST = uint64_t{1} << 53;

@@ -124,7 +124,8 @@ void ProcessSets::continue_with(const SetSync::Calls &calls,
 
 /* ---- processes of the launch that have not begun to use MPI (SR1) ---------------------------- */
 
-/* Makes the list of processes of the launch that are not known to have begun to use MPI. */
+/* The caller has begun to use MPI. All other processes of the launch count as not begun until their
+ * proxies reply. */
 void ProcessSets::count_starts()
 {
     if (unbegun_)

@@ -167,8 +167,8 @@ std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
 
 /* ---- rendezvous ------------------------------------------------------------------------------ */
 
-/* A rendezvous with proposed processes ends only after the accept, so the notified process, which
- * has to accept, must not enter it before. */
+/* A rendezvous with processes of a change that is not accepted must wait: a process that could
+ * accept the change does not wait for the rendezvous. */
 std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMembers &call)
 {
     if (!is_of_job(call.members))

@@ -27,7 +27,7 @@ bool TaskManager::has_member_on(const std::string &host) const
     });
 }
 
-/* The proxy may be a relay proxy, which is not a proxy of the world. */
+/* The proxies include relay proxies, which are not proxies of the world. */
 void TaskManager::send_order(const Slots::Order &order)
 {
     state_.post({proxy_id_of(order.proxy_id)}, STEP_TASK, 0,
