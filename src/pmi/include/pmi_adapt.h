@@ -58,8 +58,8 @@
  *                                      plan.  A joining process must prepare, so that others may
  *                                      send to it; a pre-existing one prepares if it probes early
  *                                      enough
- *   cmd=adapt_greeted epoch=E          the same, when all joining processes of a board have been
- *                                      greeted by the processes of other hosts
+ *   cmd=adapt_greeted epoch=E          the same, when all processes of other hosts that preconnect
+ *                                      are connected to all joining processes of a board
  *   cmd=adapt_committed epoch=E        the proxy shall count this process as committed: it has sent
  *                                      something that must arrive before the commit.  The others
  *                                      count themselves on the board

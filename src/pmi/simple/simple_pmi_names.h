@@ -7,7 +7,7 @@
  * that does not fit into a line is refused, because the process manager would wait for its end.
  *
  * PMIU_Adapt_*_name are for names of the program, which may contain any characters: those that
- * would end a value in PMI's lines are written as %XX. If permitted, they make progress while they
+ * would end a value in PMI's lines are written as %XX.  If permitted, they make progress while they
  * wait, which may take 30 s in a job of elasticd.
  */
 
@@ -78,7 +78,7 @@ int PMIU_Adapt_lookup(const char *name, char *value)
 
 /* ---- names of the program -------------------------------------------------------------------- */
 
-/* Writes the text with %XX. False: it does not fit.  An empty text is written as one end
+/* Writes the text with %XX.  False: it does not fit.  An empty text is written as one end
  * character. */
 static bool write_text(const char *text, char written[PMIU_MAXLINE])
 {

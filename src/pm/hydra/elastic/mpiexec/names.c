@@ -43,7 +43,7 @@ static void query_next(void);
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Encodes characters that are not plain as %XX. Returns whether it fits. */
+/* Encodes characters that are not plain as %XX.  Returns whether it fits. */
 static int encode(const char *text, int (*is_plain) (unsigned char), char *encoded, size_t bytes)
 {
     size_t used = 0;

@@ -1,6 +1,6 @@
 /*
  * Unauthenticated connections, whose handshake (handshake.h) has not ended.  Their max number is
- * that of expected proxies plus STRANGERS_MAX. Beyond that, the connection that has been silent
+ * that of expected proxies plus STRANGERS_MAX.  Beyond that, the connection that has been silent
  * longest is closed.
  *
  * State: the list of them, used from the event loop only.

@@ -28,7 +28,7 @@
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
 /* Handler of --adapt-bind: for each process, its slot of the binding. */
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
-/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,... Sets the variables of each process to
+/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,...  Sets the variables of each process to
  * COUNT of these GPUs (0: all of them). */
 HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv);
 /* Handler of --adapt-tasks (tasks.h). */

@@ -1,7 +1,7 @@
 /*
  * Processes that programs start one by one (clauses DA6-DA9, DA11), on this proxy's host.  The
  * proxy executes them, watches them by a pidfd, sends them signals by name, and ends them with
- * SIGTERM and END_GRACE_MS later SIGKILL. Each is the leader of its own process group and has no
+ * SIGTERM and END_GRACE_MS later SIGKILL.  Each is the leader of its own process group and has no
  * standard input.  Each has two pipes for its output, which is forwarded in whole lines as output
  * of the first process of this proxy, or with its name if mpiexec labels lines (--label-tasks,
  * wire/task.h).  If there are many, or descriptors are missing, all share two pipes.  Output is

@@ -2,7 +2,7 @@
  * Reports up the tree of proxies (wire/tree.h).  Reports that all proxies make to one command
  * (processes have prepared, connected or committed; measurements) are sent to the proxy from which
  * the last command came.  That proxy combines its own with those of all proxies below it, and
- * forwards them when all have arrived, or after UPWARD_WAIT_MS. So mpiexec gets one message from
+ * forwards them when all have arrived, or after UPWARD_WAIT_MS.  So mpiexec gets one message from
  * each part of the tree, not from each proxy.  A proxy that received the last command from mpiexec,
  * and forwarded it to no other proxy, reports to mpiexec directly.
  *

@@ -25,7 +25,7 @@ struct HYD_loop_hooks {
     int (*is_first) (int fd);
 };
 
-/* Any hook may be NULL. The caller keeps ownership of `hooks`. */
+/* Any hook may be NULL.  The caller keeps ownership of `hooks`. */
 void HYD_loop_use(const struct HYD_loop_hooks *hooks);
 
 /* pause: does not read the descriptor until it is resumed. rest: does not read it for `ms` ms.  It

@@ -1,6 +1,6 @@
 /*
  * Detection of hosts that do not answer: no power, no network, and no message about it.  A watched
- * connection counts as closed when its host has not answered for KEEPALIVE_S. A process that does
+ * connection counts as closed when its host has not answered for KEEPALIVE_S.  A process that does
  * not read, is stopped or busy has no effect, because its kernel answers.  Sockets of rigid jobs
  * are stock's and are not watched.
  *

@@ -19,7 +19,7 @@ uint32_t loop_up_of(const struct pmi_adapt_graph *graph, uint32_t node);
 bool loop_is_name(const char *name);
 bool loop_is_same_name(const char *a, const char *b);
 bool loop_are_times(const struct pmi_adapt_graph_loop *loop);
-/* `loop_of`: for each node the number of the loop whose head it is, or LOOP_NONE. False: the heads
+/* `loop_of`: for each node the number of the loop whose head it is, or LOOP_NONE.  False: the heads
  * are not consistent. */
 bool loop_find_heads(const struct pmi_adapt_graph *graph, uint32_t * loop_of);
 

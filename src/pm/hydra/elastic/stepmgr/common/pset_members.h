@@ -46,7 +46,7 @@ class SetMembers {
     static std::optional<SetMembers> union_of(std::span<const SetMembers *const> operands);
     static SetMembers intersection_of(std::span<const SetMembers *const> operands);
     static SetMembers difference_of(std::span<const SetMembers *const> operands);
-    /* Consecutive parts. The sum of `sizes` is the size of this set. */
+    /* Consecutive parts.  The sum of `sizes` is the size of this set. */
     std::vector<SetMembers> split(std::span<const uint32_t> sizes) const;
 
     bool operator==(const SetMembers &) const = default;

@@ -85,7 +85,7 @@ struct SizeRequest {
 Result<int> best_size(const SizeRequest &size_request, const Range &range,
                       const ProgramSizes *rule);
 
-/* Limits a rate: AT_ONCE requests at once, then one each EVERY_MS ms. Times never go back. */
+/* Limits a rate: AT_ONCE requests at once, then one each EVERY_MS ms.  Times never go back. */
 class RequestRate {
   public:
     static constexpr int AT_ONCE = 32;

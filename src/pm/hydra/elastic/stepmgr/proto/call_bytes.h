@@ -241,7 +241,7 @@ class FieldWriter {
     std::string &bytes_;
 };
 
-/* Reads the alternative of `Any` that has this kind. Nothing: it is malformed, or bytes follow. */
+/* Reads the alternative of `Any` that has this kind.  Nothing: it is malformed, or bytes follow. */
 template <class Any, size_t Index = 0>
 std::optional<Any> parse_kind(uint32_t kind, FieldReader &reader)
 {

@@ -1,7 +1,7 @@
 /*
  * Queries whose reply depends on messages in transit, because messages of different proxies have no
  * common order (SA1): messages about sets that a process has made by itself, and about processes
- * that have begun to use MPI. Such a query waits until the proxies concerned have forwarded all
+ * that have begun to use MPI.  Such a query waits until the proxies concerned have forwarded all
  * messages that they had when they were queried.  Queries that arrive meanwhile wait for the next
  * round.
  *

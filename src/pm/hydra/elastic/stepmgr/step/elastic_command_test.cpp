@@ -361,7 +361,7 @@ TEST_F(ElasticCommandTest, a_socket_of_a_failed_step_is_removed)
 
 TEST_F(ElasticCommandTest, a_socket_of_another_pid_namespace_stays)
 {
-    /* whose pid means nobody here */
+    /* whose pid does not exist here */
     Server server(socket_of(INT32_MAX));
     EXPECT_NE(run("ps").output.find("\n77 "), std::string::npos);
     EXPECT_EQ(access(socket_of(INT32_MAX).c_str(), F_OK), 0);
