@@ -12,7 +12,8 @@
  *   P7   no process is notified of an adaptation that is not agreed on
  *   W2   the members' view of the world (from the plans) is the step manager's
  *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...
- *   each size request has one end, also for each process that made it; a granted one allows a size
+ *   each size request has one end, also for each process that made it, and only allowed sizes are
+ *   granted
  *   nothing is sent to a disconnected proxy
  *   joining processes of an adaptation that was not committed are removed
  *   freed nodes are reported once, after the leaving processes have ended
