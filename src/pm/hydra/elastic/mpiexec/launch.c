@@ -95,9 +95,8 @@ static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nod
     HYDU_ERR_POP(status, "unable to allocate pg scratch space\n");
     status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
     HYDU_ERR_POP(status, "error creating proxy list\n");
-    /* One block of ranks on each host: PMI_process_mapping, from which the processes take who is
-     * local, repeats one pattern of cores and cannot express that a host got more or fewer than its
-     * share. */
+    /* One block of ranks on each host: processes find local processes by PMI_process_mapping, which
+     * repeats one pattern of cores and cannot express other numbers of processes on a host. */
     for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
         p->node->node_id = i++;
         p->node->core_count = p->proxy_process_count;
@@ -112,7 +111,7 @@ static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nod
     goto fn_exit;
 }
 
-/* Undo of make_pg: the pg is the last of the list. */
+/* Reverses make_pg: the pg is the last of the list. */
 static void drop_pg(struct HYD_pg *pg)
 {
     struct HYD_pg *last;
@@ -125,7 +124,7 @@ static void drop_pg(struct HYD_pg *pg)
 
 /* ---- its proxies ----------------------------------------------------------------------------- */
 
-/* Two more arguments of a proxy.  The value is its own from now on. */
+/* Adds two arguments of a proxy, which owns the value from now on. */
 static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *value)
 {
     char **list = proxy->exec_launch_info;
@@ -146,7 +145,7 @@ static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *
     goto fn_exit;
 }
 
-/* Numbers with commas, of the processes of proxy i, after what is there already; NULL: no
+/* Appends the numbers of the processes of proxy i, separated by commas, to `before`; NULL: no
  * memory. */
 static char *numbers_of(const struct HYD_step_group *g, int i, const char *before,
                         int (*number)(const struct HYD_step_group *, int rank, const void *),

@@ -7,14 +7,14 @@
 
 struct loop_reduction {
     struct loop_set set;        /* of the processes before those of `like` */
-    struct loop_set like;       /* of the last ones, whose graphs are equal */
+    struct loop_set like;       /* of the last processes, whose graphs are equal */
     struct pmi_adapt_graph graph;       /* of one of those */
     uint32_t loop_of[PMI_ADAPT_GRAPH_NODES];    /* of a head */
     struct {
         uint32_t loop, item;    /* of `like`; NONE: nowhere */
     } position[PMI_ADAPT_GRAPH_NODES];
     struct loop_item item[PMI_ADAPT_GRAPH_NODES];       /* of all loops, one after the other */
-    uint32_t node[PMI_ADAPT_GRAPH_NODES];       /* whose each is */
+    uint32_t node[PMI_ADAPT_GRAPH_NODES];       /* the node of each item */
     /* of all processes of `like`, not in its items yet */
     uint64_t reentries[PMI_ADAPT_GRAPH_NODES];
 };
@@ -33,8 +33,8 @@ void loop_reduction_destroy(struct loop_reduction *reduction)
     free(reduction);
 }
 
-/* The loop whose item a node is: its own, or that which it is in the body of; nested loops are no
- * items. */
+/* The loop that has this node as an item: its own loop, or the one whose body contains it.  Nested
+ * loops are no items. */
 static uint32_t loop_of_node(const struct loop_reduction *reduction, uint32_t node)
 {
     uint32_t own = reduction->loop_of[node], head = reduction->graph.node[node].head;
@@ -49,8 +49,8 @@ static bool is_message(uint32_t kind)
     return kind == LOOP_P2P || kind == LOOP_RMA;
 }
 
-/* N2: the items of each loop from first[loop] on, in the order of their nodes; those of messages
- * are all one after the other still. */
+/* N2: the items of each loop from first[loop] on, in the order of their nodes.  Items of messages
+ * are not joined yet. */
 static void sort_items(struct loop_reduction *reduction, uint32_t * first, uint32_t * count)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -75,7 +75,8 @@ static void sort_items(struct loop_reduction *reduction, uint32_t * first, uint3
     }
 }
 
-/* The loop that probes has one item; its own messages and so on are not reported. */
+/* Keeps only one item of the loop that probes: its own messages and other calls are not
+ * reported. */
 static uint32_t keep_probe(struct loop_reduction *reduction, uint32_t first, uint32_t count)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -94,7 +95,7 @@ static uint32_t keep_probe(struct loop_reduction *reduction, uint32_t first, uin
     return 1;
 }
 
-/* Runs of messages become one item; the run at the end goes on at the beginning. */
+/* Joins each run of messages into one item; a run at the end continues at the beginning. */
 static uint32_t collapse(struct loop_reduction *reduction, uint32_t first, uint32_t count)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -121,7 +122,7 @@ static uint32_t collapse(struct loop_reduction *reduction, uint32_t first, uint3
     return n;
 }
 
-/* N3: turned so that the smallest item is first. */
+/* N3: rotates the items so that the smallest one is first. */
 static bool make_loop(struct loop_reduction *reduction, struct loop *loop, uint32_t first,
                       uint32_t count)
 {
@@ -142,15 +143,15 @@ static bool make_loop(struct loop_reduction *reduction, struct loop *loop, uint3
     return true;
 }
 
-/* The loop around, or NONE. */
+/* The parent loop, or NONE. */
 static uint32_t loop_around(const struct loop_reduction *reduction, uint32_t loop)
 {
     uint32_t up = loop_up_of(&reduction->graph, reduction->graph.loop[loop].head);
     return up == LOOP_NONE ? LOOP_NONE : reduction->loop_of[up];
 }
 
-/* N4: the path of the loops around, and the number among equal siblings, in the order of their
- * heads. */
+/* N4: sets the keys from the path of parent loops and the number among equal siblings, in the order
+ * of their heads. */
 static void set_keys(struct loop_reduction *reduction, const uint64_t * items_hash)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -195,8 +196,9 @@ static void begin_like(struct loop_reduction *reduction)
     set_keys(reduction, items_hash);
 }
 
-/* By what the process reports, of two graphs of which the first is sound.  If that is not true the
- * process' numbers are taken for those of other loops, nothing else: its links are not followed. */
+/* Whether two graphs are equal according to the process; the first one is sound.  If the process is
+ * wrong, its numbers are added to wrong loops, without other effects, because its links are not
+ * followed. */
 static bool is_homogeneous(const struct pmi_adapt_graph *a, const struct pmi_adapt_graph *b)
 {
     if (!pmi_adapt_has_nodes_of(&a->summary, &b->summary))
@@ -210,7 +212,7 @@ static bool is_homogeneous(const struct pmi_adapt_graph *a, const struct pmi_ada
     return true;
 }
 
-/* The re-entries of the nodes into their items. */
+/* Adds the re-entries of the nodes to their items. */
 static void add_reentries(struct loop_reduction *reduction)
 {
     for (uint32_t i = 0; i < reduction->graph.summary.nodes; i++) {
@@ -237,7 +239,7 @@ static uint32_t ratio_of(const struct pmi_adapt_graph_loop *measured)
     return (uint32_t) ((double) measured->mpi_ns / (double) measured->loop_ns * LOOP_PPM + 0.5);
 }
 
-/* The measurements of a loop by the process of this rank. */
+/* Adds the measurements of a loop by the process with this rank. */
 static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *measured,
                          uint32_t rank)
 {
