@@ -51,7 +51,7 @@ def lists_of_nodes_are_checked_at_the_submission(bench: Bench) -> None:
         expect(field in text and "n2, n3" in text and "n0," not in text, f"unknown nodes: {text}")
         for wrong in ("n[0", "n[3-1]", "", "-x", "n[1-99999]", "n0;true", "n" * 300):
             text = message(daemon, **{field: wrong})
-            expect(field in text and "no list of nodes" in text, f"{wrong!r}: {text}")
+            expect(field in text and "not a list of nodes" in text, f"{wrong!r}: {text}")
     text = message(daemon, nodelist="n0,n1", min=1)
     expect("names 2 nodes, and the job may have only 1 process" in text, text)
     text = message(daemon, nodelist="n0,n1", exclude="n1", min=2)

@@ -129,7 +129,7 @@ static void window(void)
     refuse(&window, "count", block, MPI_DOUBLE, differs, "nothing has moved");
     refuse_another(&window, differs);
     shift = 1;
-    refuse(&window, "gap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "nobody owns");
+    refuse(&window, "gap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "no process owns");
     shift = -1;
     refuse(&window, "overlap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "both own");
     refuse(&window, "sum", MPIX_Layout_irregular(joins ? 0 : ELEMENTS, loses_one, NULL), MPI_DOUBLE,

@@ -173,7 +173,7 @@ static void keyed(void)
     } else {
         ET_MPI(MPIX_Icontact(mine, name, &request));
         ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_KEY,
-                 rank == 0 ? "welcome" : "rank 0");
+                 rank == 0 ? "not accept" : "rank 0");
         ET_MPI(MPI_Request_free(&request));
         ET_MPI(MPIX_Icontact_keyed(mine, name, "a\0", 2, &request));
         ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_KEY, NULL);

@@ -19,7 +19,7 @@ static const struct {
     {MPIX_ERR_EAGAIN, "later"},
     {MPIX_ERR_NOREQ, "request"},
     {MPIX_ERR_INVALID_SIGNAL, "signal"},
-    {MPIX_ERR_ALLOCATE, "places"},
+    {MPIX_ERR_ALLOCATE, "slots"},
     {MPIX_ERR_KEY, "key"},
     /* MPICH's own */
     {MPI_SUCCESS, "No MPI error"},

@@ -236,7 +236,7 @@ static struct change propose(pset_name whole)
         change = await_change(NULL);
         set_after("mpi://WORLD", &change, whole);
         check_state(whole, "proposed");
-        ET_ERROR(try_connect(whole, "whole", &made), MPI_ERR_GROUP, "accepted");
+        ET_ERROR(try_connect(whole, "whole", &made), MPI_ERR_GROUP, "accept");
     }
     ET_MPI(MPI_Bcast(whole, sizeof(pset_name), MPI_BYTE, 0, comm));
     if (rank == 0)              /* the others wait, or come to what they would have waited for */
