@@ -276,7 +276,7 @@ def memory_is_counted_in_cores(bench: Bench) -> None:
         daemon.wait_end(number)
     other = bench.start(name="two")
     reply = other.request("POST", "/v1/jobs", other.spec("true", held=True, memory_per_core_mib=4000))
-    expect(reply.status == 201 and "not counted here" in reply.body["notes"][0], f"{reply.body}")
+    expect(reply.status == 201 and "does not count memory" in reply.body["notes"][0], f"{reply.body}")
     expect(other.request("POST", "/v1/jobs", other.spec("true", held=True)).body["notes"] == [], "a note about nothing")
 
 

@@ -182,7 +182,7 @@ static void check_refused(void)
     char whole[4] = { 'w', 'h', 'o', 'l' };
 
     if (rank == 1)
-        ET_ERROR(bcast("mpi://WORLD", "text"), MPI_ERR_ARG, "first one");
+        ET_ERROR(bcast("mpi://WORLD", "text"), MPI_ERR_ARG, "primary process");
     else
         ET_MPI(bcast("mpi://WORLD", NULL));
     ET_ERROR(bcast("app://nobody", NULL), MPI_ERR_ARG, "app://nobody");

@@ -36,7 +36,7 @@ static void query_all_reasons(int range)
 
     ET_MPI(MPI_Info_create(&info));
     ET_CHECK(query(MPIX_PSETOP_SUB, "mpi_num_procs_sub", "3", info) == 0, "three have left");
-    expect_reason(info, "the set has 2 processes");
+    expect_reason(info, "the set has 2 running processes");
     ET_CHECK(query(MPIX_PSETOP_ADD, "mpi_num_procs_add", "3", info) == 0, "three have been added");
     expect_reason(info, range ? "outside of --adapt-range 1:2" : "without --adapt-range");
     if (range) {
