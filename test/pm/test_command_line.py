@@ -128,7 +128,7 @@ PROGRAMS: tuple[tuple[list[str], str], ...] = (
     ([":", "-n", "1", "true"], "mpiexec: command 1 of those that are separated by ':' has no program"),
     (["-n", "1", "true", ":", "-n", "1", ":", "true"], "mpiexec: command 2 of those that are separated by ':' has no program"),
     (["-n", "1", ""], "mpiexec: no program is given"),
-    (["-n", "1", "echo", *(["x"] * 998)], "mpiexec: echo: a program can have 997 arguments"),
+    (["-n", "1", "echo", *(["x"] * 998)], "mpiexec: echo: a program can have at most 997 arguments"),
     (["-no-such-option", "true"], "mpiexec: -no-such-option: there is no such option"),
 )
 

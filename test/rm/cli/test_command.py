@@ -184,7 +184,7 @@ def test_nodes_as_sinfo_lists_them(here: Setup) -> None:
     expect(len(here.objects("queue", "-w", "n7,n0")) == 1 and not here.objects("queue", "-w", "n1"), "queue -w")
     expect(len(here.objects("queue", "-w", "n[0-3]")) == 1 and not here.objects("queue", "-w", "n[1-3]"), "a range")
     expect("--nodelist" in here.call("queue", "-w", "n[1", code=2)[1], "a range that does not end")
-    expect("no job" in here.call("cancel", "-w", "n1")[0], "nothing is on n1")
+    expect("no waiting or running job" in here.call("cancel", "-w", "n1")[0], "nothing is on n1")
     here.call("cancel", "-w", "n0")
     here.wait_until("the job on n0 ends", lambda: here.fake.jobs[1]["state"] == "CANCELLED")
 
