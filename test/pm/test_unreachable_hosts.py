@@ -274,5 +274,5 @@ def test_too_many_for_the_descriptors(bench: Bench) -> None:
         program=["/bin/sh", "-c", f"ulimit -n 256; exec {bench.process} probes=1"],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096)),
     )
-    expect("cannot take 1999 more processes" in result.err, f"no message about the limit: {result.err}")
+    expect("cannot start 1999 more processes" in result.err, f"no message about the limit: {result.err}")
     expect(result.code == 0 and bench.sizes() == [2], f"exit code {result.code}, sizes {bench.sizes()}: {result.err}")
