@@ -83,7 +83,7 @@ TEST_P(ModifyTest, what_the_job_may_never_have_is_refused)
     JobId id = run(2, 3);
     modify(id, 6);
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("3 places"), std::string::npos);
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("3 slots"), std::string::npos);
     modify(id, 1);
     EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "below what it was submitted for";
     JobId large = run(1, 20);
@@ -180,7 +180,7 @@ TEST_P(ModifyTest, only_slots_that_are_released_delay_the_job)
     EXPECT_FALSE(driver.last<RefuseSizeRequest>());
     driver.wait(5000);
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("holds 2 places"), std::string::npos);
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("holds 2 slots"), std::string::npos);
 }
 
 TEST_P(ModifyTest, a_restored_core_goes_on)
