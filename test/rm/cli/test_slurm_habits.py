@@ -144,7 +144,7 @@ def test_cancel_by_filters(here: Setup) -> None:
     expect(out.split("\n")[:3] == [f"job {i} is cancelled" for i in (2, 4, 6)], out)
     out, _ = here.call("cancel", "--name", "j0", "1", "2")
     expect(out == "job 1 is cancelled\n", out)
-    expect(here.call("cancel", "-u", "nobody-here")[0].startswith("no job"), "nobody's")
+    expect(here.call("cancel", "-u", "nobody-here")[0].startswith("no waiting or running job"), "nobody's")
     expect("cannot be cancelled" in here.call("cancel", "-t", "CD", code=2)[1], "ended ones")
     expect("'abc' is not a job" in here.call("cancel", "--me", "abc", code=2)[1], "not a number")
     out, _ = here.call("cancel", "-u", USER, "--state", "PENDING", "--reason", "too many")
