@@ -234,7 +234,7 @@ class FakeMpiexec {
     {
         for (int i = 0; i < n; i++)
             self(context).sent.push_back(
-                {to[i].group, to[i].proxy, command, epoch,
+                {to[i].group, to[i].number, command, epoch,
                  {static_cast<const char *>(payload), bytes}});
         if (command == STEP_SET_SHARED)
             take_apart(self(context).sent.back());

@@ -287,7 +287,7 @@ void SimulatedJob::send(void *context, const step_proxy *to, int n, step_command
                         uint32_t epoch, const void *payload, size_t bytes)
 {
     for (int i = 0; i < n; i++)
-        self(context).send_to({to[i].group, to[i].proxy}, command, epoch,
+        self(context).send_to({to[i].group, to[i].number}, command, epoch,
                               {static_cast<const char *>(payload), bytes});
 }
 
