@@ -32,7 +32,7 @@ struct SimulatedJob::Actor {
 };
 
 struct SimulatedJob::Proxy {
-    ProxyId proxy_id;
+    ProxyId id;
     std::vector<Actor *> actors;
     bool disconnected = false, over = false, busy = false;
     std::vector<std::function<void()>> held;
