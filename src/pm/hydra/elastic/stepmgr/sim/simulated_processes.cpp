@@ -146,7 +146,7 @@ void SimulatedJob::lookahead(Actor &actor)
                    std::to_string(board.plan.uids[i]) + " before that knows its address");
     }
     if (prepared == board.participants)
-        report(board.proxy_id, REPORT_PREPARED, board.plan_epoch, "");
+        report(board.id, REPORT_PREPARED, board.plan_epoch, "");
 }
 
 /* Shutting the limit and reading the counts are two moments. */
