@@ -83,7 +83,7 @@ TEST_P(ModifyTest, what_the_job_may_never_have_is_refused)
     JobId id = run(2, 3);
     modify(id, 6);
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("3 slots"), std::string::npos);
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("3 more slots"), std::string::npos);
     modify(id, 1);
     EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "below what it was submitted for";
     JobId large = run(1, 20);
