@@ -2,12 +2,13 @@
  * Every collective by every algorithm that a control variable selects.  The tool interface lists
  * the variables (MPIR_CVAR_*_ALGORITHM) and their descriptions the values, so a new algorithm is
  * tried as soon as it is there.  Blocking, nonblocking and persistent calls (the latter started
- * twice), data changed each time, on communicators of one process to all and between two groups, in
- * place, with blocks of different lengths, with a type that has a gap, with a reduction that does
- * not commute, with roots at both ends.
+ * five times), data changed each time, on communicators of one process to all and between two
+ * groups, in place, with blocks of different lengths, with a type that has a gap, with a reduction
+ * that does not commute, with roots at both ends.
  *
  * --case intra | inter | neighbors | device;  --large COUNT: elements of the longer messages;
- * --only PART of a variable's name;  --log 1: each value
+ * --only PART of a variable's name;  --form persistent: these calls alone;  --least MEMBERS of a
+ * communicator;  --log 1: each value
  */
 
 #include "collectives_calls.h"
@@ -21,6 +22,7 @@ static struct variable {
     int nonblocking;
 } *variables;
 static int n_variables;
+static const char *only_form;   /* or NULL */
 
 static int ends_with(const char *text, const char *end)
 {
@@ -117,7 +119,8 @@ static void try_variable(const struct variable *variable, int logs)
     for (int value = 0; value < variable->values; value++) {
         handle_variable(variable, value, 1);
         for (enum form each = BLOCKING; each <= PERSISTENT; each++) {
-            if (variable->nonblocking != (each != BLOCKING))
+            if (variable->nonblocking != (each != BLOCKING) ||
+                (only_form && strcmp(only_form, form_names[each]) != 0))
                 continue;
             snprintf(what, sizeof(what), "%s value %d, %s", variable->name, value,
                      form_names[each]);
@@ -183,11 +186,13 @@ int main(int argc, char **argv)
 {
     const char *which = et_argument(argc, argv, "case", "intra"), *only =
         et_argument(argc, argv, "only", NULL);
-    const int logs = (int) et_number(argc, argv, "log", 0);
+    const int logs = (int) et_number(argc, argv, "log", 0), least =
+        (int) et_number(argc, argv, "least", 1);
     const int neighbors = strcmp(which, "neighbors") == 0;
     size_t ints;
     int provided;
 
+    only_form = et_argument(argc, argv, "form", NULL);
     large = (int) et_number(argc, argv, "large", 300);
     ints = (size_t) large * MOST * MOST * 2;
     et_options(&argc, &argv);
@@ -213,7 +218,7 @@ int main(int argc, char **argv)
         for (int first = 1; first < et.size; first++)
             try_groups(first, et.size - first, logs);
     } else {
-        for (int members = 1; members <= et.size; members++)
+        for (int members = least; members <= et.size; members++)
             try_members(members, neighbors, logs);
     }
 

@@ -5,7 +5,7 @@
 
 #include "elastic_test.h"
 
-enum { MOST = 8 };
+enum { MOST = 8, STARTS = 5 };
 
 /* ---- the processes and their data ------------------------------------------------------------ */
 
@@ -397,7 +397,7 @@ static void once(enum call call)
         fill(call);
         start_once(call);
     }
-    for (int times = 0; form == PERSISTENT && times < 2; times++) {
+    for (int times = 0; form == PERSISTENT && times < STARTS; times++) {
         fill(call);
         ET_MPI(MPI_Start(&request));
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));

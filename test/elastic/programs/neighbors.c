@@ -1,6 +1,7 @@
 /*
  * Neighbourhood collectives, blocking, non-blocking and persistent: all-to-all of one type, with
- * counts, with types; allgather of one type, with counts.
+ * counts, with types; allgather of one type, with counts.  A persistent one is started five times,
+ * with other data each time.
  *
  * --case degrees     every process sends to rank 0 alone: in-degree and out-degree differ (defect
  *                    3)
@@ -15,7 +16,7 @@
 
 #include "elastic_test.h"
 
-enum { MOST = 16, FORMS = 3, KINDS = 5, GATHERS = 3 };
+enum { MOST = 16, FORMS = 3, PERSISTENT = 2, KINDS = 5, GATHERS = 3, STARTS = 5, NEXT = 10000 };
 
 static MPI_Comm comm;
 static int rank, size, in_degree, out_degree;
@@ -25,12 +26,12 @@ static const char *const kinds[KINDS] =
 static const char *const forms[FORMS] = { "blocking", "non-blocking", "persistent" };
 
 /* The arrays end where the degrees end: a valgrind run, and values that no call accepts, show who
- * reads on. */
-static void exchange(int kind, int form)
+ * reads on.  They exist until the request is complete. */
+static MPI_Request exchange(int kind, int form)
 {
-    int send_counts[MOST], receive_counts[MOST], displs[MOST];
-    MPI_Aint byte_displs[MOST];
-    MPI_Datatype datatypes[MOST];
+    static int send_counts[MOST], receive_counts[MOST], displs[MOST];
+    static MPI_Aint byte_displs[MOST];
+    static MPI_Datatype datatypes[MOST];
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Info none = MPI_INFO_NULL;
 
@@ -81,11 +82,26 @@ static void exchange(int kind, int form)
         ET_MPI(MPI_Neighbor_alltoallw_init(out, send_counts, byte_displs, datatypes, in,
                                            receive_counts, byte_displs,
                                            datatypes, comm, none, &request));
-    if (form == 2)
-        ET_MPI(MPI_Start(&request));
-    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    if (form == 2)
-        ET_MPI(MPI_Request_free(&request));
+    return request;
+}
+
+/* All that is sent becomes larger by `more`. */
+static void start_with(int more, MPI_Request * request)
+{
+    for (int i = 0; i < MOST; i++) {
+        out[i] += more;
+        in[i] = -1;
+    }
+    ET_MPI(MPI_Start(request));
+}
+
+static void check(int kind, int form, int start, const int *blocks)
+{
+    for (int i = 0; i < MOST; i++) {
+        int right = i >= in_degree || blocks[i] == -1 ? -1 : blocks[i] + start * NEXT;
+        ET_CHECK(in[i] == right, "%s, %s, %d processes, start %d: block %d is %d, not %d",
+                 kinds[kind], forms[form], size, start, i, in[i], right);
+    }
 }
 
 /* Block i of an all-to-all is right[i], that of an allgather the sender's first block,
@@ -95,11 +111,18 @@ static void compare(const int *right, const int *right_first)
     for (int kind = 0; kind < KINDS; kind++)
         for (int form = 0; form < FORMS; form++) {
             const int *blocks = kind < GATHERS ? right : right_first;
-            exchange(kind, form);
+            const int starts = form == PERSISTENT ? STARTS : 1;
+            MPI_Request request = exchange(kind, form);
+            for (int start = 0; start < starts; start++) {
+                if (form == PERSISTENT)
+                    start_with(start ? NEXT : 0, &request);
+                ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+                check(kind, form, start, blocks);
+            }
+            if (form == PERSISTENT)
+                ET_MPI(MPI_Request_free(&request));
             for (int i = 0; i < MOST; i++)
-                ET_CHECK(in[i] == (i < in_degree ? blocks[i] : -1),
-                         "%s, %s, %d processes: block %d is %d, not %d", kinds[kind], forms[form],
-                         size, i, in[i], i < in_degree ? blocks[i] : -1);
+                out[i] -= (starts - 1) * NEXT;
         }
 }
 

@@ -1,9 +1,9 @@
 /*
- * Every predefined operator on each predefined type of C and Fortran that it is allowed on (pairs:
- * reductions_pairs.c), compared with plain C: Reduce_local, Allreduce, Reduce, Scan, Iallreduce,
- * Accumulate, Get_accumulate, Fetch_and_op, and Accumulate into nested derived datatypes.  Unsigned
- * values have their highest bit set in half of the processes: compared as signed ones, they would
- * be the least (defect 1).
+ * Every predefined operator on each predefined type of C, C++ and Fortran that it is allowed on
+ * (pairs: reductions_pairs.c), compared with plain C: Reduce_local, Allreduce, Reduce, Scan,
+ * Iallreduce, Accumulate, Get_accumulate, Fetch_and_op (also MPI_REPLACE and MPI_NO_OP), and
+ * Accumulate into nested derived datatypes.  Unsigned values have their highest bit set in half of
+ * the processes: compared as signed ones, they would be the least (defect 1).
  *
  * --case local | together | windows | nested
  */
@@ -153,6 +153,13 @@ static const struct type {
     {"MPIX_C_FLOAT16", MPIX_C_FLOAT16, sizeof(half), FLOATING, combine_half},
 #endif
     {"LOGICAL", MPI_LOGICAL, 4, LOGICAL, combine_logical},
+    {"CXX_BOOL", MPI_CXX_BOOL, sizeof(bool), LOGICAL, combine_bool},
+    {"CXX_FLOAT_COMPLEX", MPI_CXX_FLOAT_COMPLEX, sizeof(float complex), COMPLEX,
+     combine_float_complex},
+    {"CXX_DOUBLE_COMPLEX", MPI_CXX_DOUBLE_COMPLEX, sizeof(double complex), COMPLEX,
+     combine_double_complex},
+    {"CXX_LONG_DOUBLE_COMPLEX", MPI_CXX_LONG_DOUBLE_COMPLEX, sizeof(long double complex), COMPLEX,
+     combine_long_double_complex},
 };
 
 /* The kinds of types that an operator is allowed on, as bits. */
@@ -332,6 +339,41 @@ static void into_window(const struct type *type, const struct operator *op, MPI_
     }
 }
 
+/* Rank 1 replaces what rank 0 has, or reads it: operators that every type has. */
+static void replaced(const struct type *type, MPI_Win win, values *base)
+{
+    static const struct operator replace = { "REPLACE", MPI_REPLACE, 0 }, no_op =
+        { "NO_OP", MPI_NO_OP, 0 };
+    const char *how[] = { "Accumulate", "Get_accumulate", "Fetch_and_op" };
+    values first, second, fetched;
+    MPI_Datatype handle = type->handle;
+
+    fill(type, 0, &first);
+    fill(type, 1, &second);
+    for (int i = 0; i < 5; i++) {
+        const int way = i % 3, elements = way == 2 ? 1 : ELEMENTS;
+        const struct operator *op = i < 3 ? &replace : &no_op;
+        if (i == 3)
+            continue;           /* Accumulate does not read */
+        if (et.rank == 0)
+            *base = first;
+        ET_MPI(MPI_Win_fence(0, win));
+        if (et.rank == 1 && way == 0)
+            ET_MPI(MPI_Accumulate(second.bytes, ELEMENTS, handle, 0, 0, ELEMENTS, handle,
+                                  op->handle, win));
+        else if (et.rank == 1 && way == 1)
+            ET_MPI(MPI_Get_accumulate(second.bytes, ELEMENTS, handle, fetched.bytes, ELEMENTS,
+                                      handle, 0, 0, ELEMENTS, handle, op->handle, win));
+        else if (et.rank == 1)
+            ET_MPI(MPI_Fetch_and_op(second.bytes, fetched.bytes, handle, 0, 0, op->handle, win));
+        ET_MPI(MPI_Win_fence(0, win));
+        if (et.rank == 0)
+            check(type, op, how[way], base, op == &replace ? &second : &first, elements);
+        if (et.rank == 1 && way > 0)
+            check(type, op, how[way], &fetched, &first, elements);
+    }
+}
+
 /* Types of two and three constructors with ELEMENTS - 1 == 6 elements of `basic`, and where these
  * are, in elements. */
 enum { SHAPES = 5, SPAN = 64 };
@@ -426,9 +468,13 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Init(&argc, &argv));
     et_world_changed();
     ET_MPI(MPI_Win_allocate(SPAN * MOST_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
-    for (int t = 0; t < TYPES; t++)
+    for (int t = 0; t < TYPES; t++) {
+        if (types[t].handle == MPI_DATATYPE_NULL)
+            continue;
+        if (strcmp(what, "windows") == 0)
+            replaced(&types[t], win, (values *) base);
         for (int o = 0; o < OPERATORS; o++) {
-            if (!(operators[o].kinds & 1U << types[t].kind) || types[t].handle == MPI_DATATYPE_NULL)
+            if (!(operators[o].kinds & 1U << types[t].kind))
                 continue;
             if (strcmp(what, "local") == 0)
                 local(&types[t], &operators[o]);
@@ -439,6 +485,7 @@ int main(int argc, char **argv)
             else
                 into_nested(&types[t], &operators[o], win, base);
         }
+    }
     ET_MPI(MPI_Win_free(&win));
     if (et.rank == 0)
         et_log("PASS reductions %s", what);
