@@ -2,10 +2,13 @@
 
 #include "cli/slurm_lines.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <sstream>
 
+#include "base/change.h"
+#include "base/words.h"
 #include "cli/job_options.h"
 #include "cli/units.h"
 
@@ -33,6 +36,8 @@ struct SlurmOption {
 constexpr const char *NO_MEMORY = "elasticd counts memory for each core: --mem-per-cpu";
 constexpr const char *NO_SOCKETS = "elasticd does not know the sockets of nodes";
 constexpr const char *NO_ACCOUNTS = "elasticd has users, no accounts";
+constexpr const char *NO_FEATURES = "elasticd's nodes have no features";
+constexpr const char *NO_POWER = "elasticd starts no nodes";
 constexpr const char *NO_CHOICE = "elasticd chooses the nodes";
 constexpr const char *NO_BINDING = "binding is mpiexec's: -bind-to";
 
@@ -56,12 +61,20 @@ constexpr SlurmOption OPTIONS[] = {
     {"requeue", 0, Kind::FLAG, "--requeue"},
     {"wait", 'W', Kind::FLAG, "--wait"},
     {"parsable", 0, Kind::FLAG, "--parsable"},
+    {"test-only", 0, Kind::FLAG, "--test-only"},
     {"no-requeue", 0, Kind::NOTHING, ""},
     {"verbose", 'v', Kind::NOTHING, ""},
     {"quiet", 'Q', Kind::NOTHING, ""},
+    {"ignore-pbs", 0, Kind::NOTHING, ""},
+    {"help", 'h', Kind::NO_VALUE, "it is an option of the command line"},
+    {"usage", 0, Kind::NO_VALUE, "it is an option of the command line"},
+    {"version", 'V', Kind::NO_VALUE, "it is an option of the command line"},
+    {"wrap", 0, Kind::NO, "there is a script"},
     {"oversubscribe", 's', Kind::NO_VALUE, "a core has one process"},
     {"overcommit", 'O', Kind::NO_VALUE, "a core has one process"},
     {"contiguous", 0, Kind::NO_VALUE, NO_CHOICE},
+    {"spread-job", 0, Kind::NO_VALUE, NO_CHOICE},
+    {"use-min-nodes", 0, Kind::NO_VALUE, NO_CHOICE},
     {"array", 'a', Kind::VALUE, "--array"},
     {"mem", 0, Kind::VALUE, "--mem"},
     {"mem-per-cpu", 0, Kind::VALUE, "--mem-per-cpu"},
@@ -69,6 +82,7 @@ constexpr SlurmOption OPTIONS[] = {
     {"mem-bind", 0, Kind::NO, NO_BINDING},
     {"tmp", 0, Kind::NO, "elasticd does not count disks"},
     {"gres", 0, Kind::VALUE, "--gres"},
+    {"gres-flags", 0, Kind::NO, NO_SOCKETS},
     {"gpus", 'G', Kind::VALUE, "--gpus"},
     {"gpus-per-node", 0, Kind::VALUE, "--gpus-per-node"},
     {"gpus-per-task", 0, Kind::VALUE, "--gpus-per-task"},
@@ -84,7 +98,9 @@ constexpr SlurmOption OPTIONS[] = {
     {"clusters", 'M', Kind::NO, "elasticd is one cluster: ELASTICD_URL chooses another"},
     {"cluster-constraint", 0, Kind::NO, "elasticd is one cluster"},
     {"reservation", 0, Kind::VALUE, "--reservation"},
-    {"constraint", 'C', Kind::NO, "elasticd's nodes have no features"},
+    {"constraint", 'C', Kind::NO, NO_FEATURES},
+    {"prefer", 0, Kind::NO, NO_FEATURES},
+    {"batch", 0, Kind::NO, NO_FEATURES},
     {"licenses", 'L', Kind::NO, "elasticd does not count licences"},
     {"nodelist", 'w', Kind::VALUE, "--nodelist"},
     {"exclude", 'x', Kind::VALUE, "--exclude"},
@@ -119,8 +135,13 @@ constexpr SlurmOption OPTIONS[] = {
     {"uid", 0, Kind::NO, "a job belongs to its submitter"},
     {"gid", 0, Kind::NO, "a job belongs to its submitter"},
     {"priority", 0, Kind::VALUE, "--priority"},
-    {"reboot", 0, Kind::NO_VALUE, "elasticd starts no nodes"},
-    {"power", 0, Kind::NO, "elasticd starts no nodes"},
+    {"mcs-label", 0, Kind::NO, "a job belongs to its submitter"},
+    {"reboot", 0, Kind::NO_VALUE, NO_POWER},
+    {"power", 0, Kind::NO, NO_POWER},
+    {"delay-boot", 0, Kind::NO, NO_POWER},
+    {"wait-all-nodes", 0, Kind::NO, "a job starts when all its nodes are ready"},
+    {"cpu-freq", 0, Kind::NO, "elasticd sets no frequencies"},
+    {"network", 0, Kind::NO, "elasticd does not set up networks"},
     {"bb", 0, Kind::NO, "elasticd has no burst buffers"},
     {"bbf", 0, Kind::NO, "elasticd has no burst buffers"},
 };
@@ -174,8 +195,7 @@ Result<Given> next_given(const std::vector<std::string> &words, size_t &at)
     } else {
         return Error{"'" + word + "' is not an option"};
     }
-    bool own = given.name == "dependency" || given.name == "d" || given.name == "exclusive" ||
-               given.name == "wrap";
+    bool own = given.name == "dependency" || given.name == "d" || given.name == "exclusive";
     bool wants = given.known ? takes_value(*given.known)
                              : given.name == "dependency" || given.name == "d";
     if (wants && !given.value) {
@@ -201,33 +221,89 @@ bool has(const std::vector<std::string> &words, const std::string &option)
     return false;
 }
 
-/* The type of a GPU, as in gpu:a100:2, is removed and reported; other devices are reported. */
-std::string without_type(std::string value, const Given &given, SlurmOptions &found)
+void add_note(SlurmOptions &found, const Given &given, const std::string &why)
 {
-    auto note = [&](const std::string &why) {
-        found.notes.push_back(given.text + " is not honoured: " + why);
-    };
-    bool is_gres = given.name == "gres";
-    if (is_gres && !value.starts_with("gpu:") && value != "gpu") {
-        note("elasticd counts GPUs, no other devices");
-        return "";
+    found.notes.push_back(given.text + " is not honoured: " + why);
+}
+
+/* GPUs by kind, as in gpu:a100:2,gpu:v100:1 and a100:2,v100:1, become one number; types and other
+ * devices are reported. */
+std::string without_types(const std::string &value, const Given &given, SlurmOptions &found)
+{
+    bool is_gres = given.name == "gres", has_type = false, has_others = false, has_gpus = false;
+    int64_t sum = 0;
+    for (std::string entry : rm::split_list(value, ',')) {
+        if (is_gres && (entry.starts_with("gres:") || entry.starts_with("gres/")))
+            entry = entry.substr(5);
+        if (is_gres && entry != "gpu" && !entry.starts_with("gpu:")) {
+            has_others = has_others || entry != "none";
+            continue;
+        }
+        std::string rest = is_gres ? entry.substr(std::min<size_t>(4, entry.size())) : entry;
+        std::string last = rest.substr(rest.rfind(':') + 1);
+        bool has_count = !last.empty() && last.find_first_not_of("0123456789") == last.npos;
+        auto count = has_count ? parse_number(last, 0, INT32_MAX) : 1;
+        if (!count || entry.ends_with(':'))
+            return value;       /* elastic submit refuses it */
+        has_type = has_type || (!rest.empty() && !(has_count && rest == last));
+        has_gpus = true;
+        sum += *count;
     }
-    size_t first = is_gres ? std::min(value.find(':'), value.size()) + 1 : 0;
-    std::string rest = value.substr(std::min(first, value.size()));
-    bool has_type = !rest.empty() && rest.find_first_not_of("0123456789") != std::string::npos;
-    if (!has_type)
+    if (has_others)
+        add_note(found, given, "elasticd counts GPUs, no other devices");
+    if (has_type)
+        add_note(found, given, "GPUs of elasticd have no types; any will do");
+    return has_gpus ? (is_gres ? "gpu:" : "") + std::to_string(sum) : "";
+}
+
+/* In names of files, the patterns of a step have their values of Slurm's batch step. */
+std::string of_batch_step(const std::string &path)
+{
+    std::string result;
+    for (size_t i = 0; i < path.size(); i++) {
+        if (path[i] != '%' || i + 1 == path.size()) {
+            result += path[i];
+            continue;
+        }
+        size_t end = i + 1;
+        while (end + 1 < path.size() && isdigit(static_cast<unsigned char>(path[end])))
+            end++;
+        std::string digits = path.substr(i + 1, end - i - 1);
+        char letter = path[end];
+        if (letter == 'J')
+            result += "%" + digits + "j";
+        else if (letter == 's')
+            result += "batch";
+        else if (letter == 'n' || letter == 't')
+            result += std::string(std::max(strtoul(digits.c_str(), nullptr, 10) % 11, 1UL), '0');
+        else
+            result += path.substr(i, end - i + 1);
+        i = end;
+    }
+    return result;
+}
+
+/* The value of an option of the kind VALUE, as it is here; nothing: the option is left out. */
+std::optional<std::string> value_here(const Given &given, SlurmOptions &found)
+{
+    const std::string &value = *given.value;
+    std::string name = given.known->name;
+    if (name.starts_with("gpus") || name == "gres") {
+        std::string gpus = without_types(value, given, found);
+        return gpus.empty() ? std::nullopt : std::optional(gpus);
+    }
+    if (name == "output" || name == "error" || name == "input")
+        return of_batch_step(value);
+    size_t hyphen = name == "nodes" ? value.find('-') : value.npos;
+    if (hyphen == value.npos)
         return value;
-    note("GPUs of elasticd have no types; any will do");
-    size_t colon = rest.find(':');
-    std::string number = colon == std::string::npos ? "1" : rest.substr(colon + 1);
-    return (is_gres ? "gpu:" : "") + number;
+    if (value.substr(hyphen + 1) != value.substr(0, hyphen))
+        add_note(found, given, "the least number counts");
+    return value.substr(0, hyphen);
 }
 
 std::optional<Error> take(const Given &given, SlurmOptions &found)
 {
-    auto note = [&](const std::string &why) {
-        found.notes.push_back(given.text + " is not honoured: " + why);
-    };
     if (given.name == "dependency" || given.name == "d") {
         auto known = parse_dependencies(*given.value);
         if (!known)
@@ -243,29 +319,25 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
         found.words.push_back("--mail-type=" + types);
         return std::nullopt;
     }
-    bool is_of_gpus = given.known && given.known->kind == Kind::VALUE &&
-        (std::string(given.known->name).starts_with("gpus") || given.name == "gres");
-    if (is_of_gpus) {
-        if (std::string value = without_type(*given.value, given, found); !value.empty())
-            found.words.push_back(std::string(given.known->ours) + "=" + value);
-        return std::nullopt;
-    }
     if (given.name == "exclusive") {
         found.words.push_back("--exclusive");
         return std::nullopt;
     }
+    if (given.name == "kill-on-invalid-dep" && given.value == "yes")
+        return std::nullopt;
     if (!given.known) {
-        note("sbatch's option is not known here");
+        add_note(found, given, "sbatch's option is not known here");
         return std::nullopt;
     }
     switch (given.known->kind) {
         case Kind::VALUE:
-            found.words.push_back(std::string(given.known->ours) + "=" + *given.value);
+            if (auto value = value_here(given, found))
+                found.words.push_back(std::string(given.known->ours) + "=" + *value);
             break;
         case Kind::FLAG: found.words.push_back(given.known->ours); break;
         case Kind::NOTHING: break;
         case Kind::NO:
-        case Kind::NO_VALUE: note(given.known->ours); break;
+        case Kind::NO_VALUE: add_note(found, given, given.known->ours); break;
     }
     return std::nullopt;
 }

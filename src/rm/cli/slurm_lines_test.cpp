@@ -75,12 +75,14 @@ TEST(SlurmLinesTest, what_is_not_honoured_is_reported)
 TEST(SlurmLinesTest, gpus_have_no_types)
 {
     EXPECT_EQ(words_of("#SBATCH --gres=gpu:2\n"), Words{"--gres=gpu:2"});
-    EXPECT_EQ(words_of("#SBATCH --gres gpu\n"), Words{"--gres=gpu"});
+    EXPECT_EQ(words_of("#SBATCH --gres gpu\n"), Words{"--gres=gpu:1"});
     EXPECT_EQ(words_of("#SBATCH -G 4 --gpus-per-task=2\n#SBATCH --gpus-per-node 1\n"),
               (Words{"--gpus=4", "--gpus-per-task=2", "--gpus-per-node=1"}));
     const std::tuple<const char *, const char *> typed[] = {
         {"--gres=gpu:a100:2", "--gres=gpu:2"}, {"--gres=gpu:a100", "--gres=gpu:1"},
-        {"--gpus=v100:3", "--gpus=3"}, {"--gpus-per-task=a100:2", "--gpus-per-task=2"}};
+        {"--gres=gpu:a100:2,gpu:v100", "--gres=gpu:3"}, {"--gres=gres:gpu:k80:2", "--gres=gpu:2"},
+        {"--gpus=v100:3", "--gpus=3"}, {"--gpus=v100:3,a100:1", "--gpus=4"},
+        {"--gpus-per-task=a100:2", "--gpus-per-task=2"}};
     for (const auto &[line, word] : typed) {
         auto found = slurm_options(std::string("#!/bin/sh\n#SBATCH ") + line + "\n");
         ASSERT_TRUE(found) << found.error();
@@ -90,6 +92,41 @@ TEST(SlurmLinesTest, gpus_have_no_types)
                                               " is not honoured: GPUs of elasticd have no types"),
                   0U);
     }
+}
+
+TEST(SlurmLinesTest, other_devices_are_reported)
+{
+    const std::tuple<const char *, Words> lists[] = {{"gpu:1,nvme:10", {"--gres=gpu:1"}},
+                                                     {"nvme:10,gpu:2", {"--gres=gpu:2"}},
+                                                     {"fpga", {}}};
+    for (const auto &[list, words] : lists) {
+        auto found = slurm_options(std::string("#!/bin/sh\n#SBATCH --gres=") + list + "\n");
+        ASSERT_TRUE(found) << found.error();
+        EXPECT_EQ(found.value().words, words) << list;
+        ASSERT_EQ(found.value().notes.size(), 1U);
+        EXPECT_NE(found.value().notes[0].find("no other devices"), std::string::npos);
+    }
+    EXPECT_EQ(words_of("#SBATCH --gres=none\n"), Words{});
+    EXPECT_EQ(words_of("#SBATCH --gres=gpu:\n#SBATCH --gpus=9999999999999999999\n"),
+              (Words{"--gres=gpu:", "--gpus=9999999999999999999"}))
+        << "elastic submit refuses it";
+}
+
+TEST(SlurmLinesTest, files_have_the_names_of_the_batch_step)
+{
+    EXPECT_EQ(words_of("#SBATCH -o out.%J -e %x.%4J.%t%3n --input=%s.%%J%\n"),
+              (Words{"--output=out.%j", "--error=%x.%4j.0000", "--input=batch.%%J%"}));
+}
+
+TEST(SlurmLinesTest, the_least_number_of_nodes_counts)
+{
+    EXPECT_EQ(words_of("#SBATCH -N 2-2 -n 4\n"), (Words{"--nodes=2", "--ntasks=4"}));
+    auto found = slurm_options("#!/bin/sh\n#SBATCH --nodes=2-4 -n 4\n");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found.value().words, (Words{"--nodes=2", "--ntasks=4"}));
+    ASSERT_EQ(found.value().notes.size(), 1U);
+    EXPECT_EQ(found.value().notes[0],
+              "line 2: --nodes=2-4 is not honoured: the least number counts");
 }
 
 TEST(SlurmLinesTest, a_broken_line_is_named)

@@ -40,6 +40,12 @@ Apply number(int SrunOptions::*field, int least = 1)
     };
 }
 
+/* Without the option the step would be another one. */
+Apply refuse(const char *why)
+{
+    return [why](SrunOptions &, const std::string &) { return why; };
+}
+
 Apply flag(bool SrunOptions::*field)
 {
     return [field](SrunOptions &options, const std::string &) {
@@ -142,6 +148,8 @@ constexpr const char *NO_STEP_MEMORY = "memory is that of the job";
 constexpr const char *NO_STEP_DEVICES = "a step has all devices of its job";
 constexpr const char *NO_STEP_SIGNAL = "steps get the signals of the job";
 constexpr const char *NOT_COUNTED = "it is not counted here";
+constexpr const char *NO_SETUP = "elasticd does not set up nodes";
+constexpr const char *NO_COPIES = "the nodes find the program by its path";
 constexpr const char *NO_TERMINAL = "the processes have the input and output of the script";
 
 const std::vector<Option> &all_options()
@@ -194,6 +202,15 @@ const std::vector<Option> &all_options()
         {"extra-node-info", 'B', Value::NEEDED, nullptr, nullptr},
         {"use-min-nodes", 0, Value::NONE, nullptr, nullptr},
         {"whole", 0, Value::NONE, nullptr, nullptr},
+        {"disable-status", 'X', Value::NONE, nullptr, nullptr},
+        {"quit-on-interrupt", 0, Value::NONE, nullptr, nullptr},
+        {"msg-timeout", 0, Value::NEEDED, nullptr, nullptr},
+        {"slurmd-debug", 0, Value::NEEDED, nullptr, nullptr},
+        {"preserve-env", 'E', Value::NONE, nullptr, nullptr},
+        {"resv-ports", 0, Value::OPTIONAL, nullptr, nullptr},
+        {"sockets-per-node", 0, Value::NEEDED, nullptr, nullptr},
+        {"cores-per-socket", 0, Value::NEEDED, nullptr, nullptr},
+        {"mincpus", 0, Value::NEEDED, nullptr, nullptr},
         /* These have no effect. */
         {"mem", 0, Value::NEEDED, nullptr, NO_STEP_MEMORY},
         {"mem-per-cpu", 0, Value::NEEDED, nullptr, NO_STEP_MEMORY},
@@ -206,6 +223,8 @@ const std::vector<Option> &all_options()
         {"gpus-per-task", 0, Value::NEEDED, nullptr, NO_STEP_DEVICES},
         {"gpus-per-socket", 0, Value::NEEDED, nullptr, NO_STEP_DEVICES},
         {"gpu-bind", 0, Value::NEEDED, nullptr, NO_STEP_DEVICES},
+        {"gpu-freq", 0, Value::NEEDED, nullptr, NO_SETUP},
+        {"accel-bind", 0, Value::NEEDED, nullptr, NO_STEP_DEVICES},
         {"ntasks-per-gpu", 0, Value::NEEDED, nullptr, NO_STEP_DEVICES},
         {"cpus-per-gpu", 0, Value::NEEDED, nullptr, NO_STEP_DEVICES},
         {"signal", 0, Value::NEEDED, nullptr, NO_STEP_SIGNAL},
@@ -219,14 +238,46 @@ const std::vector<Option> &all_options()
         {"dependency", 'd', Value::NEEDED, nullptr, OF_THE_JOB},
         {"begin", 'b', Value::NEEDED, nullptr, OF_THE_JOB},
         {"reservation", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"clusters", 'M', Value::NEEDED, nullptr, OF_THE_JOB},
+        {"cluster-constraint", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"prefer", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"contiguous", 0, Value::NONE, nullptr, OF_THE_JOB},
+        {"spread-job", 0, Value::NONE, nullptr, OF_THE_JOB},
+        {"hold", 'H', Value::NONE, nullptr, OF_THE_JOB},
+        {"priority", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"nice", 0, Value::OPTIONAL, nullptr, OF_THE_JOB},
+        {"deadline", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"time-min", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"mail-type", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"mail-user", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"uid", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"gid", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"wckey", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"mcs-label", 0, Value::NEEDED, nullptr, OF_THE_JOB},
+        {"test-only", 0, Value::NONE, refuse("'elastic submit --test-only' has it"), nullptr},
+        {"no-allocate", 'Z', Value::NONE, refuse("a step runs on the cores of a job"), nullptr},
+        {"het-group", 0, Value::NEEDED, refuse("a job has one group of nodes"), nullptr},
+        {"nodefile", 'F', Value::NEEDED, refuse("--nodelist names nodes"), nullptr},
         {"prolog", 0, Value::NEEDED, nullptr, "the script can do that"},
         {"epilog", 0, Value::NEEDED, nullptr, "the script can do that"},
         {"task-prolog", 0, Value::NEEDED, nullptr, "the script can do that"},
         {"task-epilog", 0, Value::NEEDED, nullptr, "the script can do that"},
-        {"bcast", 0, Value::OPTIONAL, nullptr, "the nodes find the program by its path"},
+        {"bcast", 0, Value::OPTIONAL, nullptr, NO_COPIES},
+        {"bcast-exclude", 0, Value::NEEDED, nullptr, NO_COPIES},
+        {"send-libs", 0, Value::OPTIONAL, nullptr, NO_COPIES},
+        {"compress", 0, Value::OPTIONAL, nullptr, NO_COPIES},
+        {"container", 0, Value::NEEDED, refuse("elasticd starts no containers"), nullptr},
         {"profile", 0, Value::NEEDED, nullptr, "'elastic loops' shows what MPI takes"},
         {"acctg-freq", 0, Value::NEEDED, nullptr, "'elastic loops' shows what MPI takes"},
-        {"cpu-freq", 0, Value::NEEDED, nullptr, NOT_COUNTED},
+        {"cpu-freq", 0, Value::NEEDED, nullptr, NO_SETUP},
+        {"power", 0, Value::NEEDED, nullptr, NO_SETUP},
+        {"reboot", 0, Value::NONE, nullptr, NO_SETUP},
+        {"delay-boot", 0, Value::NEEDED, nullptr, NO_SETUP},
+        {"core-spec", 'S', Value::NEEDED, nullptr, NO_SETUP},
+        {"thread-spec", 0, Value::NEEDED, nullptr, NO_SETUP},
+        {"tmp", 0, Value::NEEDED, nullptr, NOT_COUNTED},
+        {"bb", 0, Value::NEEDED, nullptr, NOT_COUNTED},
+        {"bbf", 0, Value::NEEDED, nullptr, NOT_COUNTED},
         {"propagate", 0, Value::OPTIONAL, nullptr, "limits are those of the submission"},
         {"no-kill", 'k', Value::OPTIONAL, nullptr, "a step does not survive its node"},
         {"switches", 0, Value::NEEDED, nullptr, NOT_COUNTED},

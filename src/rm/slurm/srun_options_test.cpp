@@ -103,6 +103,9 @@ TEST(SrunOptionsTest, options_without_effect_are_reported_if_they_ask_for_someth
     EXPECT_EQ(options.warnings.size(), 2u);
     EXPECT_NE(options.warnings.at(0).find("--gres=gpu:2 has no effect"), std::string::npos);
     EXPECT_NE(options.warnings.at(1).find("--mem=1G"), std::string::npos);
+    options = parsed({"-X", "-E", "--compress", "--nice", "--wckey=k", "--tmp", "1G", "a"});
+    EXPECT_EQ(options.warnings.size(), 4u);
+    EXPECT_EQ(options.command, Words{"a"});
 }
 
 TEST(SrunOptionsTest, nonsense_is_an_error_that_names_it)
@@ -114,7 +117,9 @@ TEST(SrunOptionsTest, nonsense_is_an_error_that_names_it)
         {{"-n", "99999999999", "a"}, "--ntasks=99999999999"},
         {{"-n"}, "'-n' needs a value"},
         {{"--nonsense", "a"}, "'--nonsense'"},
-        {{"-Z", "a"}, "'-Z'"},
+        {{"-y", "a"}, "'-y'"},
+        {{"-Z", "a"}, "--no-allocate: a step runs on the cores of a job"},
+        {{"--het-group=1", "a"}, "--het-group=1: a job has one group of nodes"},
         {{"-w", "n[1-", "a"}, "--nodelist=n[1-"},
         {{"-m", "plane", "a"}, "--distribution=plane"},
         {{"--open-mode=x", "a"}, "--open-mode=x"},
