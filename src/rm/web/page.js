@@ -159,7 +159,8 @@ async function drawDetails(now) {
   const id = view.chosen;
   const [{ job }, { records }, measured] = await Promise.all([ask("/v1/jobs/" + id),
     ask(`/v1/jobs/${id}/records?limit=${RECORDS_MAX}`), ask(`/v1/jobs/${id}/loops`)]);
-  const fields = [["State", job.state + (job.reason ? ` (${job.reason})` : "")], ["User", job.user], ["Kind", `${job.kind}, ${range(job)} processes`],
+  const fields = [["State", job.state + (job.reason ? ` (${job.reason})` : "")],
+    ...(ENDED.includes(job.state) || !whyText(job) ? [] : [["Why", whyText(job)]]), ["User", job.user], ["Kind", `${job.kind}, ${range(job)} processes`],
     ...(job.partition ? [["Partition", job.partition]] : []), ["Size", job.size], ["Nodes", places(job.nodes) || "–"],
     ...(job.gpus && job.gpus.length ? [["GPUs", job.gpus.map((each) => `${each.node}: ${ranges(each.gpus)}`).join("; ")]] : []), ["Submitted", clock(job.submit_ms)],
     ["Waited", duration((job.start_ms || job.end_ms || now) - job.submit_ms)], ["Ran", duration(runTime(job, now))],
