@@ -259,11 +259,12 @@ def memory_is_counted_in_cores(bench: Bench) -> None:
     for fields, cores in (
         ({"memory_per_core_mib": 1000}, 1), ({"memory_per_core_mib": 1001}, 2), ({"memory_per_core_mib": 1500, "cores_per_process": 2}, 3),
         ({"memory_per_node_mib": 3500}, 4), ({"memory_per_node_mib": 3500, "min": 4, "processes_per_node": 2}, 2),
-        ({"memory_per_node_mib": 4000, "nodes": 1}, 1),
+        ({"memory_per_node_mib": 4000, "nodes": 1}, 1), ({"memory_per_node_mib": 2000, "min": 2}, 1), ({"memory_per_node_mib": 4000, "min": 2}, 2),
+        ({"memory_per_node_mib": 4000, "min": 8}, 1), ({"memory_per_node_mib": 4000, "min": 2, "processes_per_node": 4}, 2),
     ):  # fmt: skip
         job = daemon.job(daemon.submit("true", held=True, **fields))
         expect(job["cores_per_process"] == cores, f"{fields}: {job['cores_per_process']} cores, wanted {cores}")
-    for fields in ({"memory_per_node_mib": 4001}, {"memory_per_core_mib": 4001}, {"memory_per_node_mib": 2000, "min": 2}):
+    for fields in ({"memory_per_node_mib": 4001}, {"memory_per_core_mib": 4001}):
         reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
         expect(reply.status == 400, f"{fields}: {reply.status} {reply.body}")
     # Two processes of 2000 MiB have a node of 4000 MiB for themselves.

@@ -99,10 +99,10 @@ void book_memory_of_nodes(const BodyReader &body, JobSpec &spec, int cores_of_no
         body.fail(FIELD, "is more than any node has: " + std::to_string(most_mib) + " MiB");
     if (spec.whole_nodes)
         return;
-    int on_node = most_processes(spec) == 1 ? 1 : spec.processes_per_node;
-    if (on_node == 0)
-        body.fail(FIELD, "of several processes needs nodes or processes_per_node: give "
-                         "memory_per_core_mib, which is counted wherever they run");
+    /* Without a number of processes for a node, that of a full one. */
+    int full = std::max(1, cores_of_node / spec.cores_per_process);
+    int on_node = std::min(spec.processes_per_node ? spec.processes_per_node : full,
+                           most_processes(spec));
     book_memory(body, spec, FIELD, (memory.per_node_mib + on_node - 1) / on_node, memory);
 }
 
