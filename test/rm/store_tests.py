@@ -98,3 +98,25 @@ def a_damaged_event_is_put_into_quarantine(bench: Bench) -> None:
     for number in (jobs[0], jobs[2]):
         daemon.post(f"/v1/jobs/{number}/cancel")
         daemon.wait_end(number)
+
+
+def a_damaged_launch_concerns_its_job_alone(bench: Bench) -> None:
+    """What a job is to run cannot be read: it ends, or fails, with a reason; everything else is written as before."""
+    import sqlite3
+
+    daemon = bench.start(config='[scheduling]\nstart_pause = "10ms"\n')
+    running, waiting, array = daemon.submit("sleep", "1000"), daemon.submit("true", held=True), daemon.submit("true", held=True, array="1-2")
+    daemon.wait_state(running, "RUNNING")
+    daemon.kill()
+    with sqlite3.connect(daemon.state / "store.sqlite") as database:
+        database.execute("UPDATE launch SET body = '{'")
+    daemon.start()
+    for number in (running, array):
+        daemon.post(f"/v1/jobs/{number}/cancel")
+        expect(daemon.wait_end(number)["state"] == "CANCELLED", f"job {number}: {daemon.job(number)}")
+    daemon.post(f"/v1/jobs/{waiting}/release")
+    job = daemon.wait_end(waiting)
+    expect(job["state"] == "FAILED" and job["reason"], f"what it is to run is not known: {job}")
+    expect(daemon.get("/healthz").status == 200, "the store is written")
+    expect(daemon.wait_end(daemon.submit("true"))["state"] == "DONE", "other jobs run")
+    expect(all(node["state"] == "up" for node in daemon.get("/v1/nodes").body["nodes"]), "the node is not to blame")

@@ -123,10 +123,11 @@ std::string Store::write_rows(const Batch &batch)
             .bind(ended.ended_ms);
         if (!row.bind(text_of(ended.body)).done())
             return problem("write");
-        /* for an array, when all its tasks have ended */
+        /* For an array, when all its tasks have ended.  A damaged row is of no more use. */
         Statement launch(prepare(
-            "UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = "
-            LAUNCH_OF("?1") " AND (last IS NULL OR last - job + 1 = "
+            "UPDATE launch SET body = CASE WHEN json_valid(body) THEN "
+            "json_remove(body, '$.environment') ELSE '{}' END WHERE job = " LAUNCH_OF("?1")
+            " AND (last IS NULL OR last - job + 1 = "
             "(SELECT count(*) FROM ended WHERE ended.job BETWEEN launch.job AND launch.last))"));
         if (!launch.bind(static_cast<int64_t>(ended.job)).done())
             return problem("write");

@@ -11,7 +11,8 @@ namespace {
 
 /* Launches of arrays without stored ended tasks and without tasks that have not ended. */
 constexpr const char *DISCARD_ARRAYS =
-    "DELETE FROM launch WHERE last IS NOT NULL AND json_type(body, '$.environment') IS NULL "
+    "DELETE FROM launch WHERE last IS NOT NULL "
+    "AND CASE WHEN json_valid(body) THEN json_type(body, '$.environment') IS NULL ELSE 0 END "
     "AND NOT EXISTS (SELECT 1 FROM ended WHERE ended.job BETWEEN launch.job AND launch.last)";
 
 }  // namespace

@@ -312,6 +312,38 @@ TEST_F(StoreTest, BytesOfAUserCountUntilTheyAreDeleted)
     EXPECT_GT(store.used_bytes(8).value(), 500000);
 }
 
+TEST_F(StoreTest, ADamagedLaunchStopsNoWriting)
+{
+    {
+        Store store = open();
+        Batch batch;
+        for (uint64_t seq : {1, 2}) {
+            batch.events.push_back(event(seq));
+            batch.launches.push_back({seq, 7, {{"environment", {"A=1"}}}, "#!"});
+        }
+        ASSERT_EQ(store.write(batch), "");
+        Batch rows;
+        rows.bound = {{1, 1, 1}, {2, 2, 3}};
+        ASSERT_EQ(store.write(rows), "");
+    }
+    sqlite3 *database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ + "/store.sqlite").c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, "UPDATE launch SET body = '{'", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(database);
+    Store store = open();
+    for (JobId job : {1, 2, 3}) {
+        ASSERT_TRUE(store.remove_before(5, 100));
+        EXPECT_TRUE(store.launch(3).value()) << "a task has not ended";
+        Batch ended;
+        ended.ended.push_back({job, 7, 1, 10, Json::object()});
+        ASSERT_EQ(store.write(ended), "") << job;
+    }
+    ASSERT_TRUE(store.remove_before(11, 100));
+    for (JobId job : {1, 2, 3})
+        EXPECT_FALSE(store.launch(job).value()) << job;
+}
+
 TEST_F(StoreTest, SpaceThatIsNotUsedIsReturned)
 {
     Store store = open();
