@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import time
 
 from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, free_port, read_reply, wait_for
@@ -118,6 +119,10 @@ def tokens_and_foreign_jobs(bench: Bench) -> None:
     job = daemon.wait_end(reply.body["job"]["id"])
     expect(job["state"] == "DONE" and (work / "who").read_text() == "nobody\n", f"must run as nobody: {job}")
     expect(tcp("GET", f"/v1/jobs/{job['id']}", "a-long-secret-of-root").status == 200, "the administrator sees it")
+    environment = {**os.environ, "ELASTICD_URL": f"http://127.0.0.1:{port}/", "ELASTICD_TOKEN": "a-long-secret-of-root"}
+    command = [str(daemon.programs.elasticd.parent / "elastic"), "run", "-q", "sh", "-c", "echo out; exit 3"]
+    done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=60, check=False)
+    expect((done.returncode, done.stdout) == (3, "out\n"), f"elastic run with ELASTICD_URL: {done}")
     daemon.post(f"/v1/jobs/{roots}/cancel")
     daemon.wait_end(roots)
 

@@ -195,7 +195,11 @@ HttpAnswer Exchange::finish(CURLcode result)
 
 /* ---- elasticd -------------------------------------------------------------------------------- */
 
-Elasticd::Elasticd() : addresses_(elasticd_addresses(error_)) {}
+/* Not as an initialiser: the error is a later member. */
+Elasticd::Elasticd()
+{
+    addresses_ = elasticd_addresses(error_);
+}
 
 HttpAnswer Elasticd::request(const std::string &method, const std::string &path, const Json *body,
                              std::chrono::milliseconds patience)
