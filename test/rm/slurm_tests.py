@@ -281,6 +281,16 @@ def memory_is_counted_in_cores(bench: Bench) -> None:
     expect(other.request("POST", "/v1/jobs", other.spec("true", held=True)).body["notes"] == [], "a note about nothing")
 
 
+def refusals_name_the_option(bench: Bench) -> None:
+    """not the field of the request, which users do not know"""
+    daemon = bench.start(config="[job]\ncounted_memory_per_core = 1000\nmax_time_limit = '1h'\n")
+    for words, wanted in ((("-N", "3", "-n", "4"), "-N is 3, but 4 processes"), (("--mem=100G",), "--mem is more than any node has"),
+                          (("-t", "2:00:00"), "-t is above"), (("--signal=FOO",), "--signal must be one of"),
+                          (("-w", "n99"), "-w names a node that elasticd does not have: n99")):  # fmt: skip
+        text = elastic(daemon, "submit", *words, "true", code=1)
+        expect(text.startswith(f"elastic: {wanted}"), f"{words}: {text}")
+
+
 def refusals_name_limit_and_end(bench: Bench) -> None:
     daemon = bench.start(config="[limits]\njobs_per_user = 2\n")
     number = daemon.submit("true")

@@ -15,6 +15,19 @@ CLI::App *add_command(CLI::App &app, const char *name, const char *what, bool &j
     return command;
 }
 
+std::string unknown_option(const CLI::App &command, const std::vector<std::string> &words)
+{
+    for (const std::string &word : words) {
+        bool is_long = word.starts_with("--");
+        std::string option = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+        if (word == "--")
+            break;
+        if (word.size() > 1 && word.front() == '-' && !command.get_option_no_throw(option))
+            return option;
+    }
+    return "";
+}
+
 ProgramLine split_program_line(const CLI::App &command, const std::vector<std::string> &words)
 {
     size_t end = 0;

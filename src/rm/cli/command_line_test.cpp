@@ -32,5 +32,17 @@ TEST(CommandLineTest, options_end_at_the_program)
     }
 }
 
+TEST(CommandLineTest, the_first_unknown_option_is_found)
+{
+    CLI::App app;
+    ProgramLine none;
+    int code = 0;
+    CLI::App *run = add_run(app, none, code);
+    EXPECT_EQ(unknown_option(*run, {"run", "-n", "2", "--hold", "-t5"}), "");
+    EXPECT_EQ(unknown_option(*run, {"run", "-n", "2", "--qos=high", "-A", "x"}), "--qos");
+    EXPECT_EQ(unknown_option(*run, {"run", "-Aours", "--", "-B"}), "-A");
+    EXPECT_EQ(unknown_option(*run, {"run", "-", "--", "-B"}), "");
+}
+
 }  // namespace
 }  // namespace elastic

@@ -23,6 +23,10 @@ CLI::App *add_command(CLI::App &app, const char *name, const char *what, bool &j
 struct ProgramLine {
     std::vector<std::string> options, program;
 };
+/* In `words` of this command, the first option that it does not have, without a value; empty: it
+ * has all. */
+std::string unknown_option(const CLI::App &command, const std::vector<std::string> &words);
+
 ProgramLine split_program_line(const CLI::App &command, const std::vector<std::string> &words);
 
 CLI::App *add_alloc(CLI::App &app, const ProgramLine &line, int &code);

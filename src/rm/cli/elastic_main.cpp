@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/nearest_command.h"
 #include "cli/output.h"
+#include "cli/slurm_lines.h"
 
 #ifndef ELASTIC_VERSION
 #define ELASTIC_VERSION "development"
@@ -41,6 +42,26 @@ int no_such_command(const std::string &word, const std::vector<std::string> &nam
                                " ('elastic --help' lists all)");
 }
 
+/* A wrong option of a command: a similar one, or the reason why there is none. */
+int no_such_option(const CLI::App &app, const std::string &name,
+                   const std::vector<std::string> &words, bool starts_jobs)
+{
+    const CLI::App *command = app.get_subcommand(name);
+    std::string option = unknown_option(*command, words);
+    std::string why = starts_jobs ? why_not_honoured(option) : "";
+    std::vector<std::string> names;
+    for (const CLI::Option *each : command->get_options()) {
+        for (const std::string &known : each->get_lnames())
+            names.push_back("--" + known);
+    }
+    std::string nearest = option.starts_with("--") ? nearest_command(option, names) : "";
+    if (why.empty() && !nearest.empty())
+        why = "do you mean " + nearest + "?";
+    return complain(USAGE, "'elastic " + name + "' has no option " + option +
+                               (why.empty() ? "" : ": " + why) + " ('elastic " + name +
+                               " --help' lists all)");
+}
+
 int run(int argc, char **argv)
 {
     int code = DONE;
@@ -63,20 +84,28 @@ int run(int argc, char **argv)
     add_loops(app, code);
     add_why(app, code);
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    bool starts_jobs = false;
     for (const CLI::App *command : starting) {
         if (!words.empty() && words.front() == command->get_name()) {
             line = split_program_line(*command, {words.begin() + 1, words.end()});
             words.resize(1);
             words.insert(words.end(), line.options.begin(), line.options.end());
+            starts_jobs = true;
         }
     }
     std::vector<std::string> names = command_names(app);
     if (!words.empty() && !words.front().starts_with("-") &&
         std::ranges::find(names, words.front()) == names.end())
         return no_such_command(words.front(), names);
+    const std::vector<std::string> given = words;
     std::reverse(words.begin(), words.end());   /* as CLI11 requires */
     try {
         app.parse(words);
+    } catch (const CLI::ExtrasError &error) {
+        bool is_option = !given.front().starts_with("-") &&
+                         !unknown_option(*app.get_subcommand(given.front()), given).empty();
+        return is_option ? no_such_option(app, given.front(), given, starts_jobs)
+                         : (app.exit(error), USAGE);
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? DONE : USAGE;
     }

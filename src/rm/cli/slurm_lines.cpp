@@ -352,6 +352,16 @@ void complete(SlurmOptions &found)
 
 }  // namespace
 
+std::string why_not_honoured(const std::string &option)
+{
+    const SlurmOption *known = option.starts_with("--") ? find_long(option.substr(2))
+                               : option.size() == 2     ? find_letter(option[1])
+                                                        : nullptr;
+    if (!known || known->kind == Kind::VALUE || known->kind == Kind::FLAG)
+        return "";
+    return known->kind == Kind::NOTHING ? "elastic always does what it requests" : known->ours;
+}
+
 Result<SlurmOptions> slurm_options(const std::string &script)
 {
     SlurmOptions found;

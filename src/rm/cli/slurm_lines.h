@@ -20,6 +20,10 @@ struct SlurmOptions {
     bool any = false;                   /* the script has such lines */
 };
 
+/* Why elastic has no such option of sbatch's, such as "-A" or "--qos"; empty: sbatch has none
+ * either, or elastic has one. */
+std::string why_not_honoured(const std::string &option);
+
 /* From the head of a script.  An error names the line. */
 Result<SlurmOptions> slurm_options(const std::string &script);
 

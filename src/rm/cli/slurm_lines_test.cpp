@@ -129,6 +129,14 @@ TEST(SlurmLinesTest, the_least_number_of_nodes_counts)
               "line 2: --nodes=2-4 is not honoured: the least number counts");
 }
 
+TEST(SlurmLinesTest, the_command_line_has_the_reasons_too)
+{
+    EXPECT_EQ(why_not_honoured("-A"), "elasticd has users, no accounts");
+    EXPECT_EQ(why_not_honoured("--account"), why_not_honoured("-A"));
+    for (const char *option : {"-n", "--time", "--hold", "--nonsense", "-9", "-", ""})
+        EXPECT_EQ(why_not_honoured(option), "") << option;
+}
+
 TEST(SlurmLinesTest, a_broken_line_is_named)
 {
     EXPECT_EQ(error_of("#SBATCH -n 2\n#SBATCH 'x\n").find("line 3: "), 0U);

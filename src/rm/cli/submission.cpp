@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <thread>
 
 #include "core/process_limits.h"
@@ -55,6 +56,35 @@ void add_inherited(Json &request)
     }
 }
 
+/* The option of `elastic submit` in whose value a field of the request is; empty: none. */
+std::string option_of(const std::string &field)
+{
+    static const std::map<std::string, const char *> OPTIONS = {
+        {"min", "-n"}, {"max", "-n"}, {"nodes", "-N"}, {"time_limit_ms", "-t"},
+        {"processes_per_node", "--ntasks-per-node"}, {"cores_per_process", "-c"},
+        {"memory_per_node_mib", "--mem"}, {"memory_per_core_mib", "--mem-per-cpu"},
+        {"limit_signal.signal", "--signal"}, {"limit_signal.before_ms", "--signal"},
+        {"nodelist", "-w"}, {"exclude", "-x"}, {"places", "--places"}, {"gpus", "--gpus"},
+        {"gpus_per_node", "--gres"}, {"gpus_per_process", "--gpus-per-task"},
+        {"mail.to", "--mail-user"}, {"mail.events", "--mail-type"}, {"name", "-J"},
+        {"output", "-o"}, {"error", "-e"}, {"input", "-i"}, {"directory", "-D"},
+        {"begin_ms", "--begin"}, {"expect_ms", "--expect"}, {"preferred", "--preferred"},
+        {"partition", "-p"}, {"reservation", "--reservation"}, {"array", "-a"}};
+    auto known = OPTIONS.find(field);
+    return known == OPTIONS.end() ? "" : known->second;
+}
+
+/* With the option in place of the field, which users do not know. */
+int complain_about_job(const HttpAnswer &answer)
+{
+    std::string message = answer.complaint();
+    std::string field = string_or(object_of(answer.body, "error"), "field", "");
+    std::string quoted = "'" + field + "'", option = option_of(field);
+    if (option.empty() || !message.starts_with(quoted))
+        return complain_about(answer);
+    return complain(REFUSED, option + message.substr(quoted.size()));
+}
+
 }  // namespace
 
 std::string working_directory()
@@ -86,7 +116,7 @@ int submit_job(Elasticd &elasticd, Json request, Json &job, std::function<bool()
         return complain(UNREACHABLE, "interrupted before elasticd has answered: if it has received "
                                      "the job, 'elastic queue --me' lists it");
     if (!answer.ok())
-        return complain_about(answer);
+        return complain_about_job(answer);
     for (const Json &note : list_of(answer.body, "notes")) {
         if (note.is_string())
             std::cerr << "elastic: " << printable(note.get<std::string>()) << "\n";

@@ -264,7 +264,21 @@ def test_where_nobody_listens(here: Setup) -> None:
     _, err = here.call("queue", code=4)
     expect("no elasticd runs here: there is no " in err and "/run/elasticd/elasticd.sock" in err, err)
     here.environment["ELASTICD_URL"] = "http://127.0.0.1:1"
-    expect("http://127.0.0.1:1" in here.call("queue", code=4)[1], "URL")
+    for words in (("queue",), ("submit", "--hold", "true"), ("run", "true")):
+        expect("http://127.0.0.1:1" in here.call(*words, code=4)[1], f"URL: {words}")
+
+
+def test_options_that_are_not_there(here: Setup) -> None:
+    """an option of Slurm has the reason why there is none, a misspelt one the similar one"""
+    for words, wanted in (
+        (("submit", "-A", "ours", "true"), "has no option -A: elasticd has users, no accounts"),
+        (("run", "--qos=high", "true"), "has no option --qos: elasticd's limits"), (("alloc", "-C", "gpu"), "no option -C: elasticd's nodes have no features"),
+        (("submit", "--tiem=5", "true"), "has no option --tiem: do you mean --time?"), (("queue", "--usr=x"), "no option --usr: do you mean --user?"),
+        (("queue", "-Z"), "'elastic queue' has no option -Z ('elastic queue --help' lists all)"), (("submit", "--no-requeue", "true"), "elastic always does"),
+    ):  # fmt: skip
+        _, err = here.call(*words, code=2)
+        expect(wanted in err, (words, err))
+    expect("not expected" in here.call("queue", "word", code=2)[1] and not here.posted(), "a word too many")
 
 
 def test_run_interrupted_before_the_answer(here: Setup) -> None:
