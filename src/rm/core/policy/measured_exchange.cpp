@@ -29,7 +29,8 @@ int size_with(const JobSpec &to, const MeasuredNumbers &gets, int most,
 
 int most_exchanged(const JobSpec &spec, const MeasuredNumbers &numbers)
 {
-    return size_between(spec, numbers.scaling.size, most_without_margin(numbers));
+    int64_t most = std::min(most_without_margin(numbers), measured_most(numbers, Floor::IDLE));
+    return size_between(spec, numbers.scaling.size, most);
 }
 
 /* The number of processes with the greatest joint gain.  For a trial: with the greatest gain of

@@ -23,7 +23,8 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
 Given with_loan(Given given, const JobSpec &from, const MeasuredNumbers &gives, const JobSpec &to,
                 const MeasuredNumbers &gets, int64_t wanted_cores);
 
-/* The greatest size that the job may get by an exchange. */
+/* The greatest size that the job may get by an exchange: it would also grow to it on idle cores, so
+ * that the released cores do not go to another job. */
 int most_exchanged(const JobSpec &spec, const MeasuredNumbers &numbers);
 
 }  // namespace elastic::rm
