@@ -64,6 +64,9 @@ class RunsTest(unittest.TestCase):
         self.assertEqual(self.calls(), ["1 2", "3 2"])
         self.runs().draws(self.workload, self.setting._replace(policy="easy"), range(1, 2))
         self.assertEqual(len(self.calls()), 3)
+        self.assertEqual(len(self.runs().known_draws(self.workload, self.setting, range(1, 5))), 4)
+        self.assertEqual(self.runs().known_draws(self.workload, self.setting, range(1, 6)), [], "one is missing")
+        self.assertEqual(len(self.calls()), 3)
 
     def test_a_draw_that_is_written_by_half_is_made_again(self) -> None:
         self.runs().draws(self.workload, self.setting, range(1, 3))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from evaluation.report import METRICS, Metric, Results, mean_and_interval, number, percent, rigid, table, values_of
 
 HEAD = """# The scheduling policies compared: tables
 
 This page records the results that [evaluation.md](evaluation.md) explains. `./run evaluate --traces DIR --window --record`
-writes it: do not edit it. {today}; {draws} draws of each trace, share of malleable jobs and policy.
+writes it: do not edit it. {draws} draws of each trace, share of malleable jobs and policy; 1 at 0 %, where all draws are the same.
 
 """
 BASE = "measured"
@@ -49,6 +47,22 @@ def mean_cell(draws: list[dict], metric: Metric) -> str:
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}"
 
 
+def simulated(results: Results, traces: dict[str, str], shares: list[float], policies: list[str]) -> str:
+    """When each trace was simulated, and what of it was not."""
+    rows = []
+    for workload, trace in traces.items():
+        days = {day for share in shares for policy in policies for draw in results.get((workload, share, policy), []) if (day := draw.get("date"))}
+        lacks = [policy for policy in policies if not all(results.get((workload, share, policy)) for share in shares)]
+        rows.append([trace, " to ".join(sorted({min(days), max(days)})) if days else "unknown", ", ".join(lacks) or "none"])
+    return table(["trace", "simulated", "policies left out"], rows)
+
+
+def compared(results: Results, workload: str, share: float, other: str, metric: Metric) -> tuple[float, float] | None:
+    """`measured` to another policy; nothing if one of them was not simulated."""
+    draws, others = results.get((workload, share, BASE)), results.get((workload, share, other))
+    return percent(draws, others, metric) if draws and others else None
+
+
 def differences(results: Results, traces: dict[str, str], shares: list[float], policies: list[str], metric: Metric) -> str:
     others = [policy for policy in policies if policy != BASE]
     rows = []
@@ -56,7 +70,7 @@ def differences(results: Results, traces: dict[str, str], shares: list[float], p
         for share in shares:
             cells = []
             for other in others:
-                change = percent(results[workload, share, BASE], results[workload, share, other], metric)
+                change = compared(results, workload, share, other, metric)
                 cells.append(f"{change[0]:+.1f} ± {change[1]:.1f}" if change else "")
             if share > 0 and any(cells):
                 rows.append([trace, f"{share:.0%}", *cells])
@@ -70,7 +84,7 @@ def losses(results: Results, traces: dict[str, str], shares: list[float], polici
         for workload, trace in traces.items():
             for share in shares:
                 for other in policies:
-                    change = percent(results[workload, share, BASE], results[workload, share, other], metric)
+                    change = compared(results, workload, share, other, metric)
                     if share > 0 and other not in (BASE, "oracle") and change and change[0] > change[1]:
                         found.append([title, trace, f"{share:.0%}", other, f"{change[0]:+.1f} ± {change[1]:.1f}"])
     return table(["figure", "trace", "malleable", "better policy", "measured, %"], found) if found else "None.\n"
@@ -80,8 +94,9 @@ def means(results: Results, traces: dict[str, str], shares: list[float], policie
     rows = []
     for workload, trace in traces.items():
         for share in shares:
-            cells = {policy: [mean_cell(results[workload, share, policy], metric) for metric in MEANS.values()] for policy in policies}
-            if all(each == cells[BASE] for each in cells.values()):
+            known = {policy: draws for policy in policies if (draws := results.get((workload, share, policy)))}
+            cells = {policy: [mean_cell(draws, metric) for metric in MEANS.values()] for policy, draws in known.items()}
+            if BASE in cells and all(each == cells[BASE] for each in cells.values()):
                 cells = {"all the same": cells[BASE]}
             rows += [[trace, f"{share:.0%}", policy, *each] for policy, each in cells.items()]
     return table(["trace", "malleable", "policy", *MEANS], rows)
@@ -90,8 +105,8 @@ def means(results: Results, traces: dict[str, str], shares: list[float], policie
 def page(results: Results, workloads: list[str], shares: list[float], policies: list[str]) -> str:
     """All of it; `workloads` as maint/evaluate names them."""
     traces = {name: name.removesuffix("-window") for name in workloads}
-    draws = len(results[workloads[0], shares[0], BASE])
-    text = HEAD.format(today=date.today().isoformat(), draws=draws)
+    draws = max(len(each) for each in results.values())
+    text = HEAD.format(draws=draws) + simulated(results, traces, shares, policies) + "\n"
     text += f"The first tables compare `{BASE}` with each other policy, draw by draw: per cent more (+) or less (−), and half of\nthe 95 % interval.\n"
     for title, metric in DIFFERENCES + COSTS:
         text += f"\n## {title}\n\n{differences(results, traces, shares, policies, metric)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +46,11 @@ class Runs:
         setting = Setting(*(draw["setting"][name] for name in Setting._fields))
         self.known.setdefault((draw["workload"], setting), {})[draw["seed"]] = draw
 
+    def known_draws(self, workload: Workload, setting: Setting, seeds: range) -> list[dict]:
+        """In the order of the seeds; nothing if one is missing."""
+        known = self.known.get((workload.name, setting), {})
+        return [known[seed] for seed in seeds] if set(seeds) <= set(known) else []
+
     def draws(self, workload: Workload, setting: Setting, seeds: range) -> list[dict]:
         """In the order of the seeds."""
         known = self.known.get((workload.name, setting), {})
@@ -68,7 +74,7 @@ class Runs:
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
             assert running.stdout and running.stderr
             for line in running.stdout:
-                draw = json.loads(line) | {"workload": workload.name, "setting": setting._asdict()}
+                draw = json.loads(line) | {"workload": workload.name, "setting": setting._asdict(), "date": date.today().isoformat()}
                 with self.lock, open(self.path, "a") as file:
                     file.write(json.dumps(draw) + "\n")
                     self.keep(draw)

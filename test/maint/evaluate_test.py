@@ -47,6 +47,15 @@ def test_the_page_of_tables_without_rigid_jobs() -> None:
     assert "| T | 100% | all the same |" in text, text
 
 
+def test_the_page_of_tables_states_what_was_left_out() -> None:
+    """A trace may lack policies; its other tables are those of the rest."""
+    results = {("T", 0.5, policy): draws_of([1, 2], 1) for policy in ("easy", "measured")}
+    results |= {("U", 0.5, policy): [draw | {"date": "2026-01-02"} for draw in draws_of([1, 2], 1)] for policy in ("measured",)}
+    text = record.page(results, ["T", "U"], [0.5], ["easy", "measured"])
+    assert "| T | unknown | none |\n| U | 2026-01-02 | easy |" in text, text
+    assert "| T | 50% | +0.0 ± 0.0 |" in text and "| U | 50% | +" not in text, text
+
+
 @pytest.mark.parametrize("options", [["--record"], ["--record", "--traces", ".", "--policies", "easy"]])
 def test_record_needs_traces_and_its_base(options: list[str]) -> None:
     result = subprocess.run([str(ROOT / "maint" / "evaluate"), "--elasticsim", "none", *options], capture_output=True, text=True, check=False)
