@@ -1,12 +1,14 @@
 /*
- * Time of MPI_Pack and MPI_Unpack of derived datatypes, and of MPI_Accumulate on them.
+ * Time of MPI_Pack, MPI_Unpack, MPI_Pack_external and MPI_Unpack_external of derived datatypes, and
+ * of MPI_Accumulate on them.
  *
  *   mpiexec -n 1 pack [--ms TIME] [NAME...]
  *
  * Prints one line of samples for each combination `pack:TYPE:ELEMENT` and `unpack:TYPE:ELEMENT`, of
  * one process.  TYPE is a vector, indexed blocks, or a face of a two- or three-dimensional array,
  * as codes exchange them; ELEMENT is double or int.  `accumulate:...` adds to such a target in a
- * window of the process itself.  Compiles with any MPI.
+ * window of the process itself.  `external_pack:...` and `external_unpack:...` convert to and from
+ * external32; their TYPE is also contiguous data.  Compiles with any MPI.
  */
 
 #include "measure.h"
@@ -17,6 +19,8 @@
 #define BLOCKS 512
 #define PAGE 4096
 #define PACKED_OFFSET 1024
+#define CONTIGUOUS "contiguous" /* only converted: otherwise it is a copy */
+#define EXTERNAL "external_"
 
 struct layout {
     const char *name;
@@ -33,6 +37,14 @@ struct transfer {
 static double budget_us = 10000;
 
 /* ---- layouts ---------------------------------------------------------------------------- */
+
+static MPI_Datatype contiguous(MPI_Datatype element)
+{
+    MPI_Datatype type;
+
+    MPI_Type_contiguous(ELEMENTS, element, &type);
+    return type;
+}
 
 static MPI_Datatype vector(MPI_Datatype element)
 {
@@ -118,7 +130,7 @@ static const struct layout layouts[] = {
     {"vector", vector}, {"vector3", vector_of_three}, {"indexed", indexed},
     {"blocks", indexed_blocks},
     {"column", column}, {"face_x", face_x}, {"face_y", face_y}, {"face_z", face_z},
-    {"nested", vector_of_vectors},
+    {"nested", vector_of_vectors}, {CONTIGUOUS, contiguous},
 };
 
 static const struct {
@@ -149,6 +161,28 @@ static void unpack(const void *what, int count)
     }
 }
 
+static void external_pack(const void *what, int count)
+{
+    const struct transfer *t = what;
+
+    for (int i = 0; i < count; i++) {
+        MPI_Aint position = 0;
+        MPI_Pack_external("external32", t->array, 1, t->type, t->packed, t->packed_bytes,
+                          &position);
+    }
+}
+
+static void external_unpack(const void *what, int count)
+{
+    const struct transfer *t = what;
+
+    for (int i = 0; i < count; i++) {
+        MPI_Aint position = 0;
+        MPI_Unpack_external("external32", t->packed, t->packed_bytes, &position, t->array, 1,
+                            t->type);
+    }
+}
+
 static void accumulate(const void *what, int count)
 {
     const struct transfer *t = what;
@@ -161,12 +195,17 @@ static void accumulate(const void *what, int count)
 static const struct {
     const char *name;
     operation run;
-} operations[] = { {"pack", pack}, {"unpack", unpack}, {"accumulate", accumulate} };
+} operations[] = {
+    {"pack", pack}, {"unpack", unpack}, {"accumulate", accumulate},
+    {EXTERNAL "pack", external_pack}, {EXTERNAL "unpack", external_unpack},
+};
 
 /* ---- program ---------------------------------------------------------------------------- */
 
 static int is_wanted(const char *name, char **names)
 {
+    if (strstr(name, CONTIGUOUS) && strncmp(name, EXTERNAL, strlen(EXTERNAL)) != 0)
+        return 0;
     if (!*names)
         return 1;
     for (; *names; names++)

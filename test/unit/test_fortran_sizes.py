@@ -1,4 +1,5 @@
-"""Larger default types of Fortran (defect 49): the sizes of the types by which data with gaps are transferred."""
+"""Larger default types of Fortran: the sizes of the types by which data with gaps are transferred (defect 49), and their
+data in external32 (defect 45)."""
 
 from __future__ import annotations
 
@@ -38,17 +39,27 @@ def flags() -> list[str]:
     return [word for word in words if re.match(r"-[DI].", word)]
 
 
-@pytest.mark.parametrize("sizes", [USUAL, REALS | INTEGERS], ids=["usual", "larger"])
-def test_sizes_of_types(sizes: dict[str, int], tmp_path: Path) -> None:
-    (tmp_path / "mpi.h").write_text(header_with(sizes))
-    program = tmp_path / "fortran_sizes"
-    compiler = ["gcc", "-w", f"-I{tmp_path}", "-include", str(tmp_path / "mpi.h"), *flags(), "-o", str(program)]
-    files = [str(ROOT / "test/unit/fortran_sizes.c"), "modules/yaksa/.libs/libyaksa.a"]
+def lines_of(name: str, sizes: dict[str, int], folder: Path) -> list[str]:
+    """What the program prints, compiled with these sizes."""
+    (folder / "mpi.h").write_text(header_with(sizes))
+    program = folder / name
+    compiler = ["gcc", "-w", f"-I{folder}", "-include", str(folder / "mpi.h"), *flags(), "-o", str(program)]
+    files = [str(ROOT / f"test/unit/{name}.c"), "modules/yaksa/.libs/libyaksa.a"]
     subprocess.run([*compiler, *files, "-Llib/.libs", "-lmpi", "-lm", "-lpthread"], cwd=TREE, check=True)
     environment = {"LD_LIBRARY_PATH": str(TREE / "lib/.libs")}
-    lines = subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.parametrize("sizes", [USUAL, REALS | INTEGERS], ids=["usual", "larger"])
+def test_sizes_of_types(sizes: dict[str, int], tmp_path: Path) -> None:
+    lines = lines_of("fortran_sizes", sizes, tmp_path)
     assert len(lines) == 9, lines
     for line in lines:
         name, size, taken = line.split()
         assert size == taken, f"{name} has {size} bytes, and {taken} are transferred"
         assert int(size) == sizes.get(name.removeprefix("MPI_"), int(size)), line
+
+
+def test_external32_has_the_sizes_of_the_standard(tmp_path: Path) -> None:
+    """Numbers are rounded to these sizes, and integers lose upper bytes."""
+    assert lines_of("external32_fortran", REALS | INTEGERS, tmp_path) == []
