@@ -119,6 +119,9 @@ static void in_files(int n, MPI_Datatype type)
 {
     MPI_File file;
     MPI_Status status;
+    MPI_Datatype etype, filetype;
+    MPI_Offset displacement;
+    char mode[MPI_MAX_DATAREP_STRING];
     int elements;
 
     fill();
@@ -138,6 +141,10 @@ static void in_files(int n, MPI_Datatype type)
         ET_CHECK(elements == n, "%d of %d elements of MPI_%s are read", elements, n, pair->name);
         expect(seen, et.rank, views ? "reading by a view" : "reading");
     }
+    ET_MPI(MPI_File_set_view(file, 0, pair->handle, pair->handle, "native", MPI_INFO_NULL));
+    ET_MPI(MPI_File_get_view(file, &displacement, &etype, &filetype, mode));
+    ET_CHECK(etype == pair->handle && filetype == pair->handle, "the view is not of MPI_%s",
+             pair->name);
     ET_MPI(MPI_File_close(&file));
 }
 

@@ -2,6 +2,11 @@
  * Files in the data representation external32.  A blocking operation transfers a buffer of external
  * bytes without gaps instead of the program's data: they are converted before a write, and after a
  * read, as far as it was read.
+ *
+ * Some predefined types have another size in the file than in memory (MPI_LONG, MPI_WCHAR), and
+ * pairs have no gap there.  The types of a view are interpreted as if they had been constructed by
+ * the same calls from types of the sizes in the file: displacements in elements scale with them,
+ * displacements and bounds in bytes do not.
  */
 
 #ifndef EXTERNAL32_DATA_H_INCLUDED
@@ -33,9 +38,18 @@ int MPIO_External32_end_read(struct MPIO_External32 *external32, ADIO_File fd, i
 void MPIO_External32_end_write(struct MPIO_External32 *external32, int error_code,
                                ADIO_Status * status);
 
-/* Offsets of a view in external32 count etypes as they are in the file. */
-void MPIO_External32_view(ADIO_File fd, MPI_Datatype etype);
-/* The extent in the file of a type whose extent in memory is `native`. */
-MPI_Count MPIO_External32_extent(ADIO_File fd, MPI_Datatype datatype, MPI_Count native);
+/* ADIO_Set_view with the data representation `datarep`, which an error leaves as it was. */
+void MPIO_External32_set_view(ADIO_File fd, const char *datarep, ADIO_Offset disp,
+                              MPI_Datatype etype, MPI_Datatype filetype, MPI_Info info,
+                              int *error_code);
+/* If the types of the file may not be those that the program passed: returns 1, and sets the
+ * arguments to these, or copies of them. */
+int MPIO_External32_get_view(ADIO_File fd, MPI_Datatype * etype, MPI_Datatype * filetype);
+/* The size in memory of the view's etype. */
+MPI_Count MPIO_External32_etype_size(ADIO_File fd);
+/* Before the file is closed. */
+void MPIO_External32_free_view(ADIO_File fd);
+/* Changes the extent in memory to that in the file. */
+int MPIO_External32_extent(ADIO_File fd, MPI_Datatype datatype, MPI_Aint * extent);
 
 #endif /* EXTERNAL32_DATA_H_INCLUDED */

@@ -143,6 +143,7 @@ static void close_one(ADIO_File fd, unsigned epoch)
     }
     /* releases the reference to the error handler */
     PMPI_File_set_errhandler(fd, MPI_ERRORS_RETURN);
+    MPIO_External32_free_view(fd);
     ADIO_Close(fd, &error_code);
     make_stale(fd, epoch, error_code != MPI_SUCCESS || shared_error != MPI_SUCCESS);
 }
