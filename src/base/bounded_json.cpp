@@ -34,16 +34,4 @@ Json parse_bounded(std::string_view text, int depth_max)
     return Json::parse(text, nullptr, false);
 }
 
-std::string printable_ascii(std::string_view text, size_t bytes_max)
-{
-    std::string out(text.substr(0, bytes_max));
-    for (char &c : out) {
-        if (c == '\n' || c == '\r' || c == '\t')
-            c = ' ';
-        else if (c < ' ' || c > '~')
-            c = '?';
-    }
-    return out;
-}
-
 }  // namespace elastic::rm

@@ -21,10 +21,6 @@ constexpr int JSON_DEPTH_MAX = 16;
 /* Discarded (Json::is_discarded) if it is not JSON, or nested too deeply. */
 Json parse_bounded(std::string_view text, int depth_max = JSON_DEPTH_MAX);
 
-/* At most `bytes_max` bytes of it, as printable ASCII: line ends and tabs become blanks, other
- * characters '?'. */
-std::string printable_ascii(std::string_view text, size_t bytes_max);
-
 }  // namespace elastic::rm
 
 #endif /* ELASTIC_RM_BOUNDED_JSON_H_INCLUDED */

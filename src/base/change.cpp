@@ -215,10 +215,55 @@ std::string format_ranks(const std::vector<int> &ranks)
     return text;
 }
 
-std::string printable_ascii(std::string text)
+namespace {
+
+/* Bytes of the UTF-8 character at the front of this text; 0: it is not well formed. */
+size_t character_bytes(std::string_view text)
 {
-    std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
-    return text;
+    auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (byte(0) < 0x80)
+        return 1;
+    size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+    if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < bytes)
+        return 0;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((byte(i) & 0xc0) != 0x80)
+            return 0;
+    }
+    bool is_longer_than_needed =
+        (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
+    bool is_surrogate = byte(0) == 0xed && byte(1) > 0x9f;
+    bool is_beyond_the_last = byte(0) == 0xf4 && byte(1) > 0x8f;
+    return is_longer_than_needed || is_surrogate || is_beyond_the_last ? 0 : bytes;
+}
+
+/* U+0000 to U+001F, U+007F to U+009F */
+bool is_control(std::string_view character)
+{
+    auto first = static_cast<unsigned char>(character[0]);
+    return first < 0x20 || first == 0x7f ||
+           (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, Charset charset, size_t bytes_max)
+{
+    std::string line;
+    for (size_t taken = 0; !text.empty(); text.remove_prefix(taken)) {
+        bool is_ascii = static_cast<unsigned char>(text[0]) < 0x80;
+        size_t bytes = is_ascii || charset == Charset::UTF_8 ? character_bytes(text) : 0;
+        taken = std::max<size_t>(bytes, 1);
+        std::string_view shown = text.substr(0, taken);
+        if (shown == "\n" || shown == "\r" || shown == "\t")
+            shown = " ";
+        else if (bytes == 0 || is_control(shown))
+            shown = "?";
+        if (line.size() + shown.size() > bytes_max)
+            break;
+        line += shown;
+    }
+    return line;
 }
 
 std::string shorten(std::string list, size_t bytes)

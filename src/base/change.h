@@ -58,8 +58,12 @@ std::optional<long long> parse_number(std::string_view text, long long low, long
 
 /* "0-3,7" from ascending ranks. */
 std::string format_ranks(const std::vector<int> &ranks);
-/* Characters that are not printable ASCII become '?'. */
-std::string printable_ascii(std::string text);
+/* Text of another process in one line, safe for a terminal, a log or the header of a mail: line
+ * ends and tabs become blanks, other control characters '?', and so does each byte outside of the
+ * character set.  At most `bytes_max` bytes, cut between characters. */
+enum class Charset { ASCII, UTF_8 };
+std::string printable(std::string_view text, Charset charset = Charset::UTF_8,
+                      size_t bytes_max = std::string_view::npos);
 /* A long list, cut after a comma: "0,2,4 ...". */
 std::string shorten(std::string list, size_t bytes);
 

@@ -117,5 +117,32 @@ TEST(ChangeTest, ranks_are_written_shortly)
     EXPECT_EQ(format_ranks({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
 }
 
+TEST(ChangeTest, printable_text_is_one_line_without_controls)
+{
+    for (Charset charset : {Charset::ASCII, Charset::UTF_8}) {
+        EXPECT_EQ(printable("a\nb\r\n\tc ~", charset), "a b   c ~");
+        EXPECT_EQ(printable("\x1b[2J\x7f" + std::string(1, '\0'), charset), "?[2J??");
+        EXPECT_EQ(printable("abc\ndef", charset, 5), "abc d");
+        EXPECT_EQ(printable("", charset), "");
+    }
+    EXPECT_EQ(printable("grün", Charset::ASCII), "gr??n");
+    EXPECT_EQ(printable("grün \xe2\x82\xac \xf0\x9f\x98\x80", Charset::UTF_8),
+              "grün \xe2\x82\xac \xf0\x9f\x98\x80");
+    EXPECT_EQ(printable("grün", Charset::UTF_8, 3), "gr") << "cut between characters";
+}
+
+TEST(ChangeTest, printable_text_has_well_formed_characters)
+{
+    EXPECT_EQ(printable("\xc2\x9b" "2J", Charset::UTF_8), "?2J") << "a control sequence";
+    EXPECT_EQ(printable("\x9b" "2J", Charset::UTF_8), "?2J");
+    EXPECT_EQ(printable("\xc3", Charset::UTF_8), "?") << "its second byte is missing";
+    EXPECT_EQ(printable("\xc3(", Charset::UTF_8), "?(");
+    EXPECT_EQ(printable("\xc0\x8a", Charset::UTF_8), "??") << "a line end in two bytes";
+    EXPECT_EQ(printable("\xe0\x80\x8a", Charset::UTF_8), "???");
+    EXPECT_EQ(printable("\xed\xa0\x80", Charset::UTF_8), "???") << "a surrogate";
+    EXPECT_EQ(printable("\xf4\x90\x80\x80", Charset::UTF_8), "????");
+    EXPECT_EQ(printable("\xff", Charset::UTF_8), "?");
+}
+
 }  // namespace
 }  // namespace elastic

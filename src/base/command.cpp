@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/change.h"
 #include "base/words.h"
 
 namespace elastic::rm {
@@ -274,10 +275,8 @@ std::string last_line(const std::string &text, size_t length)
         return "";
     size_t begin = text.rfind('\n', end);
     begin = begin == std::string::npos ? 0 : begin + 1;
-    std::string line = text.substr(begin, end + 1 - begin);
-    for (char &c : line)
-        c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c;
-    return line.size() <= length ? line : line.substr(0, length) + "...";
+    std::string line = printable(std::string_view(text).substr(begin, end + 1 - begin));
+    return line.size() <= length ? line : printable(line, Charset::UTF_8, length) + "...";
 }
 
 }  // namespace elastic::rm

@@ -67,7 +67,7 @@ class Command {
     std::shared_ptr<Run> run_;
 };
 
-/* The last line that is not empty, at most `length` bytes of it, without control characters: for
+/* The last line that is not empty, at most `length` bytes of it, printable (change.h): for
  * messages. */
 std::string last_line(const std::string &text, size_t length = 300);
 

@@ -221,7 +221,7 @@ TEST(LastLineTest, IsForMessages)
 {
     EXPECT_EQ(last_line(""), "");
     EXPECT_EQ(last_line("one\ntwo\r\n\n"), "two");
-    EXPECT_EQ(last_line("a\x1b[31mb"), "a [31mb");
+    EXPECT_EQ(last_line("a\x1b[31mb"), "a?[31mb");
     EXPECT_EQ(last_line("abcdef", 3), "abc...");
 }
 

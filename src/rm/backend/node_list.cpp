@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/change.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -15,9 +17,7 @@ constexpr std::string_view BLANKS = " \t\r\n";
 std::string shown(std::string_view text)
 {
     constexpr size_t SHOWN_MAX = 80;
-    std::string line(text.substr(0, SHOWN_MAX));
-    for (char &c : line)
-        c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+    std::string line = printable(text, Charset::UTF_8, SHOWN_MAX);
     return "'" + line + (text.size() > SHOWN_MAX ? "..." : "") + "'";
 }
 

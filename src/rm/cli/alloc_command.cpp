@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <fstream>
-#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -101,7 +100,7 @@ std::string id_of(const Json &job)
 void note(const Alloc &options, const std::string &text)
 {
     if (!options.quiet)
-        std::cerr << "elastic: " << text << std::endl;
+        print_note(text);
 }
 
 bool is_waiting(const Json &job)

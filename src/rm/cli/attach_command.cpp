@@ -129,8 +129,8 @@ class Follower {
             bool ended = has_ended(job_);
             if (string_or(job_, "state", "") == "PENDING" && !std::exchange(waits, true) &&
                 !options_.quiet)
-                std::cerr << "elastic: job " << text_of(job_, "id")
-                          << " waits: " << string_or(job_, "reason", "-") << "\n";
+                print_note("job " + text_of(job_, "id") +
+                           " waits: " + string_or(job_, "reason", "-"));
             for (Followed &file : files_) {
                 if (std::string wrong = file.open(watch_.get()); !wrong.empty())
                     return complain(REFUSED, wrong);
@@ -190,8 +190,7 @@ class Follower {
             report_closed_ = now + CLOSED_PAUSE;
         if (run_->is_closed() && now >= report_closed_ && !std::exchange(reported_closed_, true) &&
             !options_.quiet)
-            std::cerr
-                << "elastic: elastic run no longer sends the output: waiting for the job's end\n";
+            print_note("elastic run no longer sends the output: waiting for the job's end");
         return wrong.empty() ? DONE : complain(REFUSED, wrong);
     }
     /* Waits for an event, or a second. */
@@ -265,7 +264,7 @@ int run_attach(Attach &options)
     if ((code = follower.follow()))
         return code;
     if (options.json)
-        std::cerr << follower.job().dump() << std::endl;
+        std::cerr << json_line(follower.job()) << std::endl;
     return exit_code_of(follower.job());
 }
 

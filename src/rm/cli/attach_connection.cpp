@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 
 #include "cli/peer.h"
 
@@ -136,14 +135,14 @@ std::string AttachConnection::take_answer()
     Json answer = Json::parse(received_.substr(0, end), nullptr, false);
     received_.erase(0, end + 1);
     if (std::string error = string_or(answer, "error", ""); !error.empty())
-        return printable(error);
+        return error;
     if (integer_or(answer, "version", 0) != ATTACH_VERSION)
         return "the elastic run that has started the job is of another release: use the elastic of "
                "that release";
     answered_ = true;
     gives_input_ = bool_or(answer, "input", false);
     if (options_.input && !gives_input_)
-        return "input cannot be sent to the job: " + printable(string_or(answer, "why_not", "?"));
+        return "input cannot be sent to the job: " + string_or(answer, "why_not", "?");
     return "";
 }
 
@@ -157,8 +156,7 @@ std::string AttachConnection::take_frames()
         bool missed =
             frame->kind == AttachFrame::OUTPUT_MISSED || frame->kind == AttachFrame::ERROR_MISSED;
         if (missed && !options_.quiet)
-            std::cerr << "elastic: " << printable(frame->data)
-                      << " bytes were missed: the output was too fast\n";
+            print_note(frame->data + " bytes were missed: the output was too fast");
         if (!missed && !write_all(to, frame->data.data(), frame->data.size()))
             return std::string("cannot write: ") + strerror(errno);
     }

@@ -35,7 +35,7 @@ int post(Changing &options, const std::string &path, const Json &body, const std
     if (int code = options.elasticd.post(path, body, answer))
         return code;
     if (options.json)
-        print_line(object_of(answer, answer.contains("node") ? "node" : "job").dump());
+        print_json(object_of(answer, answer.contains("node") ? "node" : "job"));
     else
         print_line(done);
     return DONE;
@@ -58,7 +58,7 @@ int print_resize_end(const Changing &options, const Json &record)
 {
     bool committed = string_or(record, "event", "") == "committed";
     if (options.json)
-        print_line(record.dump());
+        print_json(record);
     else if (committed)
         print_line(record_line(record));
     else
@@ -120,7 +120,7 @@ int resize_job(Changing &options, const std::string &job)
     const Json &accepted = object_of(answer, "job");
     const Json &adaptation = object_of(accepted, "adaptation");
     if (options.json && !wanted.wait)
-        print_line(accepted.dump());
+        print_json(accepted);
     else if (!options.json)
         print_line("job " + job + " accepts request " + text_of(adaptation, "request") + ": " +
                    text_of(accepted, "size") + " -> " + std::to_string(wanted.size) + " processes");
@@ -207,7 +207,7 @@ int cancel_found(Changing &options, const Json &job)
     if (!answer.ok())
         return complain_about(answer);
     if (options.json)
-        print_line(object_of(answer.body, "job").dump());
+        print_json(object_of(answer.body, "job"));
     else
         print_line("job " + id +
                    (options.signal.empty() ? " is cancelled" : " gets " + options.signal));

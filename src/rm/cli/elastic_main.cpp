@@ -11,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 
 #include "cli/commands.h"
 #include "cli/nearest_command.h"
@@ -120,7 +119,6 @@ int main(int argc, char **argv)
     try {
         return elastic::run(argc, argv);
     } catch (const std::exception &exception) {
-        std::cerr << "elastic: " << exception.what() << "\n";
-        return elastic::UNREACHABLE;
+        return elastic::complain(elastic::UNREACHABLE, exception.what());
     }
 }

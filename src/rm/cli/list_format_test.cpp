@@ -80,7 +80,7 @@ TEST(ListFormatTest, a_field_cannot_end_its_column)
     auto format = ListFormat::of(JOB_FIELDS, "jobid,name");
     ASSERT_TRUE(format);
     Json evil = job(1, "a|b\n\x1b[2J", "PENDING");
-    EXPECT_EQ(parsable_line(format.value().row(evil, NOW_MS), Parsable::BARS), "1|a?b??[2J|");
+    EXPECT_EQ(parsable_line(format.value().row(evil, NOW_MS), Parsable::BARS), "1|a?b ?[2J|");
     EXPECT_EQ(parsable_line({"1", ""}, Parsable::BARS_BETWEEN), "1|");
 }
 

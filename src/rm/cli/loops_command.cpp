@@ -133,7 +133,7 @@ int job_loops(Elasticd &elasticd, const std::string &job, bool json)
     if (int code = elasticd.get(path, answer))
         return code;
     if (json) {
-        print_line(answer.dump());
+        print_json(answer);
         return DONE;
     }
     print_performance("job " + job, answer);

@@ -140,7 +140,7 @@ int run_nodes(NodesOptions &options)
     }
     if (options.json) {
         for (const Json &node : nodes)
-            print_line(node.dump());
+            print_json(node);
         return DONE;
     }
     if (!options.format.empty() || options.summary || options.reasons || options.by_partition)

@@ -6,44 +6,51 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <sstream>
 
 namespace elastic {
 
-namespace {
-
-/* Names and reasons come from other people, and a terminal executes control characters: those of
- * ASCII, and those of UTF-8 that begin with 0xc2.  They are replaced as in JSON. */
-std::string without_controls(const std::string &text, bool keep_lines)
+void print_note(const std::string &message)
 {
-    std::string clean;
-    for (size_t i = 0; i < text.size(); i++) {
-        auto byte = static_cast<unsigned char>(text[i]);
-        bool is_long = byte == 0xc2 && i + 1 < text.size() &&
-            static_cast<unsigned char>(text[i + 1]) < 0xa0;
-        bool is_allowed = text[i] == '\t' || (keep_lines && text[i] == '\n');
-        if (!is_long && (is_allowed || (byte >= 0x20 && byte != 0x7f))) {
-            clean += text[i];
-            continue;
-        }
-        char code[8];
-        snprintf(code, sizeof code, "\\u%04x",
-                 is_long ? static_cast<unsigned char>(text[++i]) : byte);
-        clean += code;
-    }
-    return clean;
+    std::istringstream lines(message);
+    std::string text;
+    for (std::string line; std::getline(lines, line);)
+        text += (text.empty() ? "" : "\n") + printable(line);
+    std::cerr << "elastic: " << text << std::endl;
 }
-
-}  // namespace
 
 int complain(ExitCode code, const std::string &message)
 {
-    std::cerr << "elastic: " << without_controls(message, true) << "\n";
+    print_note(message);
     return code;
 }
 
 void print_line(const std::string &line)
 {
-    std::cout << without_controls(line, false) << std::endl;
+    std::cout << printable(line) << std::endl;
+}
+
+std::string json_line(const Json &json)
+{
+    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), line;
+    for (size_t i = 0; i < text.size(); i++) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        bool is_long = byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+        if (!is_long && byte != 0x7f) {
+            line += text[i];
+            continue;
+        }
+        char code[8];
+        snprintf(code, sizeof code, "\\u%04x",
+                 is_long ? static_cast<unsigned char>(text[++i]) : byte);
+        line += code;
+    }
+    return line;
+}
+
+void print_json(const Json &json)
+{
+    std::cout << json_line(json) << std::endl;
 }
 
 std::string text_of(const Json &object, const char *name)
@@ -106,20 +113,6 @@ const Json &object_of(const Json &object, const char *name)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* One column for each. */
-std::string printable(const std::string &text)
-{
-    std::string clean;
-    for (size_t i = 0; i < text.size(); i++) {
-        auto byte = static_cast<unsigned char>(text[i]);
-        bool is_long = byte == 0xc2 && i + 1 < text.size() &&
-            static_cast<unsigned char>(text[i + 1]) < 0xa0;
-        clean += is_long || byte < 0x20 || byte == 0x7f ? '?' : text[i];
-        i += is_long;
-    }
-    return clean;
-}
-
 /* Whether it is not a continuation byte of a UTF-8 character. */
 static bool begins_character(char byte)
 {
@@ -148,7 +141,7 @@ void Table::add(std::vector<std::string> cells)
     for (std::string &cell : cells) {
         cell = printable(cell);
         if (cell.size() > CELL_MAX)
-            cell.replace(CELL_MAX - 3, std::string::npos, "...");
+            cell = printable(cell, Charset::UTF_8, CELL_MAX - 3) + "...";
     }
     rows_.push_back(std::move(cells));
 }

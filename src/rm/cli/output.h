@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/change.h"
+
 namespace elastic {
 
 using Json = nlohmann::ordered_json;
@@ -18,10 +20,16 @@ using Json = nlohmann::ordered_json;
 /* One definition for every command; only `elastic run` returns its job's code instead. */
 enum ExitCode { DONE = 0, REFUSED = 1, USAGE = 2, NOT_FOUND = 3, UNREACHABLE = 4 };
 
-/* Prints "elastic: MESSAGE" to standard error and returns the code. */
+/* Text of other processes is printed by these functions alone, in the form of printable(). */
+/* Prints "elastic: MESSAGE" to standard error; a message may have several lines. */
+void print_note(const std::string &message);
+/* The same; returns the code. */
 int complain(ExitCode code, const std::string &message);
 /* Flushed: the reader may be a pipe. */
 void print_line(const std::string &line);
+/* One line of JSON, which stays complete: control characters become \u00XX. */
+std::string json_line(const Json &json);
+void print_json(const Json &json);
 
 /* A member as text: strings bare, everything else as JSON; "null" if it is missing. */
 std::string text_of(const Json &object, const char *name);
@@ -35,8 +43,8 @@ bool bool_or(const Json &object, const char *name, bool otherwise);
 const Json &list_of(const Json &object, const char *name);
 const Json &object_of(const Json &object, const char *name);
 
-/* "a|b" for programs: a bar or a control character within a cell becomes '?'.  sacct's --parsable
- * has a bar at the end, too. */
+/* "a|b" for programs: a bar within a cell becomes '?'.  sacct's --parsable has a bar at the end,
+ * too. */
 enum class Parsable { NO, BARS, BARS_BETWEEN };
 std::string parsable_line(const std::vector<std::string> &cells, Parsable parsable);
 
@@ -61,8 +69,6 @@ class Table {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/* Text of other origin, made safe for a terminal: control characters become '?'. */
-std::string printable(const std::string &text);
 /* Columns that `text` takes on a terminal, if it is UTF-8 of narrow characters. */
 size_t columns_of(const std::string &text);
 /* The part of such a text that fits into this number of columns. */

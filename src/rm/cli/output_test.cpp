@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+#include <sstream>
+
 namespace elastic {
 namespace {
 
@@ -23,8 +26,37 @@ TEST(OutputTest, cells_cannot_steer_the_terminal)
     Table table({{"A"}});
     table.add({"\x1b[2Jx\n"});
     table.add({std::string(1000, 'y')});
-    EXPECT_EQ(table.lines()[1], "?[2Jx?");
+    EXPECT_EQ(table.lines()[1], "?[2Jx");
     EXPECT_EQ(table.lines()[2].size(), Table::CELL_MAX);
+    table.add({std::string(Table::CELL_MAX - 4, 'y') + "grün"});
+    EXPECT_EQ(table.lines()[3], std::string(Table::CELL_MAX - 4, 'y') + "g...");
+}
+
+/* What the function prints. */
+template <class Print> std::string printed(Print print, std::ostream &stream)
+{
+    std::ostringstream text;
+    std::streambuf *before = stream.rdbuf(text.rdbuf());
+    print();
+    stream.rdbuf(before);
+    return text.str();
+}
+
+TEST(OutputTest, lines_and_notes_cannot_steer_the_terminal)
+{
+    const std::string wrong = "\x1b[2J a\tb \xc2\x9b" "2J \x9b c";
+    EXPECT_EQ(printed([&] { print_line(wrong + "\nd"); }, std::cout), "?[2J a b ?2J ? c d\n");
+    EXPECT_EQ(printed([&] { print_note(wrong + "\nd"); }, std::cerr),
+              "elastic: ?[2J a b ?2J ? c\nd\n");
+    EXPECT_EQ(printed([&] { EXPECT_EQ(complain(USAGE, wrong), USAGE); }, std::cerr),
+              "elastic: ?[2J a b ?2J ? c\n");
+}
+
+TEST(OutputTest, json_stays_complete)
+{
+    const Json json = {{"a", "\x1b[2J\n\x7f \xc2\x9b ü"}};
+    EXPECT_EQ(json_line(json), R"({"a":"\u001b[2J\n\u007f \u009b ü"})");
+    EXPECT_EQ(Json::parse(json_line(json)), json);
 }
 
 TEST(OutputTest, members_of_the_wrong_type_are_as_good_as_missing)

@@ -80,7 +80,7 @@ void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
 {
     if (options.json) {
         for (const Json &job : jobs)
-            print_line(job.dump());
+            print_json(job);
     } else if (format) {
         print_list(options.list, *format, jobs, present_ms());
     } else {
@@ -165,7 +165,7 @@ int show_job(Looking &options, const std::string &id)
     Json job = object_of(answer, "job");
     job["tasks"] = tasks_of(job);
     if (options.json) {
-        print_line(job.dump());
+        print_json(job);
         return DONE;
     }
     for (const std::string &line : job_description(job, present_ms()))
@@ -211,7 +211,7 @@ int job_history(Looking &options, const std::string &id)
         if (int code = options.elasticd.get(path, answer))
             return code;
         for (const Json &record : list_of(answer, "records"))
-            print_line(options.json ? record.dump() : record_line(record));
+            print_line(options.json ? json_line(record) : record_line(record));
         int64_t next = integer_or(answer, "next", since);
         if (list_of(answer, "records").empty() || next <= since)
             return DONE;
@@ -309,7 +309,7 @@ int print_records(Looking &options, const std::string &path, bool one_job)
             return code;
         bool ended = false;
         for (const Json &record : list_of(answer, "records")) {
-            print_line(options.json ? record.dump() : record_line(record));
+            print_line(options.json ? json_line(record) : record_line(record));
             ended = ended || (one_job && string_or(record, "event", "") == "ended");
         }
         int64_t next = integer_or(answer, "next", since);
@@ -369,9 +369,10 @@ int run_version(Looking &options)
     HttpAnswer answer = options.elasticd.request("GET", "/v1/version");
     Json daemon = answer.ok() ? answer.body : Json();
     if (options.json) {
-        print_line(Json{
-            {"elastic", ELASTIC_VERSION}, {"step_protocol", 1}, {"api", 1}, {"elasticd", daemon}}
-                       .dump());
+        print_json({{"elastic", ELASTIC_VERSION},
+                    {"step_protocol", 1},
+                    {"api", 1},
+                    {"elasticd", daemon}});
         return DONE;
     }
     print_line("elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");

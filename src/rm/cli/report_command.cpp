@@ -253,7 +253,7 @@ int run_report(Report &options)
     if (!options.by.empty()) {
         if (options.json)
             for (const Json &user : list_of(report, "users"))
-                print_line(user.dump());
+                print_json(user);
         else
             print_users(report, options.list);
         return DONE;
@@ -267,7 +267,7 @@ int run_report(Report &options)
     }
     if (options.json) {
         report["timeline"] = timeline_json;
-        print_line(report.dump());
+        print_json(report);
         return DONE;
     }
     print_metrics(report, other ? &*other : nullptr, options.list);

@@ -36,7 +36,7 @@ int run_reservations(ReservationsOptions &options)
     Table table({{"NAME"}, {"STATE"}, {"FROM"}, {"UNTIL"}, {"FOR_YOU"}, {"NODELIST"}});
     for (const Json &each : list_of(answer, "reservations")) {
         if (options.json)
-            print_line(each.dump());
+            print_json(each);
         table.add({text_of(each, "name"), text_of(each, "state"),
                    format_time(integer_or(each, "from_ms", 0)),
                    format_time(integer_or(each, "until_ms", 0)),
@@ -114,7 +114,7 @@ int post_reservation(ReservationOptions &options, const std::string &path, const
     if (int code = options.elasticd.post(path, request, answer))
         return code;
     if (options.json) {
-        print_line(object_of(answer, "reservation").dump());
+        print_json(object_of(answer, "reservation"));
         return DONE;
     }
     print_line("reservation " + options.name + " is " + done);
@@ -176,7 +176,7 @@ int delete_reservation(ReservationOptions &options)
     std::string path = "/v1/reservations/" + Elasticd::escaped(options.name) + "/delete";
     if (int code = options.elasticd.post(path, Json::object(), answer))
         return code;
-    print_line(options.json ? answer.dump() : "reservation " + options.name + " is deleted");
+    print_line(options.json ? json_line(answer) : "reservation " + options.name + " is deleted");
     return DONE;
 }
 
@@ -195,7 +195,7 @@ int show_reservation(ReservationOptions &options)
     if (!known)
         return code;
     if (options.json) {
-        print_line(known->dump());
+        print_json(*known);
         return DONE;
     }
     print_line("ReservationName=" + text_of(*known, "name") + " State=" + text_of(*known, "state"));

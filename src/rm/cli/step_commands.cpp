@@ -75,7 +75,7 @@ int step_ps(bool json, const ListOptions &list)
         step.erase("id");
         step.erase("ok");
         if (json)
-            print_line(step.dump());
+            print_json(step);
         else
             table.add(ps_row(step));
     }
@@ -130,7 +130,7 @@ int wait_for_end(const std::string &step, StepConnection &connection, bool json)
     const Json &end = answer.at("end");
     bool committed = text_of(end, "result") == "committed";
     if (json)
-        print_line(end.dump());
+        print_json(end);
     else if (committed)
         print_line("committed as epoch " + text_of(end, "epoch") + " after " +
                    text_of(end, "duration_ms") + " ms: " + text_of(end, "size") + " processes");
@@ -155,7 +155,7 @@ int step_resize(const std::string &step, const Json &request, bool json)
     if (!accepted.value("ok", false))
         return complain_refused(step, accepted);
     if (json && !wait)
-        print_line(accepted.dump());
+        print_json(accepted);
     else if (!json)
         print_line("step " + step + " accepts request " + text_of(accepted, "request") +
                    ": " + text_of(accepted, "old_size") + " -> " + text_of(accepted, "size") +
@@ -177,8 +177,8 @@ int step_cancel(const std::string &step, bool json)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     if (!answer.value().value("ok", false))
         return complain_refused(step, answer.value());
-    print_line(json ? answer.value().dump()
-                            : "step " + step + " withdraws request " +
+    print_line(json ? json_line(answer.value())
+                    : "step " + step + " withdraws request " +
                                   text_of(answer.value(), "request"));
     return DONE;
 }
@@ -197,7 +197,7 @@ int step_loops(const std::string &step, bool json)
     if (!answer.value().value("ok", false))
         return complain_refused(step, answer.value());
     if (json)
-        print_line(answer.value().dump());
+        print_json(answer.value());
     else
         print_performance("step " + step, answer.value());
     return DONE;
@@ -230,7 +230,7 @@ int list_psets(const std::string &step, StepConnection &connection, bool json)
         uint64_t before = after;
         for (const Json &set : list_of(answer.value(), "psets")) {
             if (json)
-                print_line(set.dump());
+                print_json(set);
             else
                 print_pset(text_of(set, "name"), text_of(set, "size"), text_of(set, "state"),
                            text_of(set, "uids"));
@@ -271,7 +271,7 @@ namespace {
 void print_event(const Json &event, bool json)
 {
     if (json) {
-        print_line(event.dump());
+        print_json(event);
         return;
     }
     char head[128];

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iostream>
 #include <map>
 #include <thread>
 
@@ -119,7 +118,7 @@ int submit_job(Elasticd &elasticd, Json request, Json &job, std::function<bool()
         return complain_about_job(answer);
     for (const Json &note : list_of(answer.body, "notes")) {
         if (note.is_string())
-            std::cerr << "elastic: " << printable(note.get<std::string>()) << "\n";
+            print_note(note.get<std::string>());
     }
     job = object_of(answer.body, "job");
     return job.contains("id")

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iostream>
 #include <sstream>
 
 #include "cli/array_tasks.h"
@@ -74,7 +73,7 @@ Result<Submit> with_script_options(const Submit &given, const std::vector<std::s
     if (own.value().empty() && !slurm.value().any)
         return given;
     for (const std::string &note : slurm.value().notes)
-        std::cerr << "elastic: #SBATCH, " << printable(note) << "\n";
+        print_note("#SBATCH, " + note);
     CLI::App command("", "elastic submit");
     Submit options;
     add_submit_options(command, options);
@@ -106,7 +105,7 @@ int print_job(const Submit &options, const Json &job)
 {
     std::string id = text_of(job, "id");
     if (options.json)
-        print_line(job.dump());
+        print_json(job);
     else
         print_line(options.parsable ? id : "Submitted job " + id + tasks_text(job));
     return DONE;
@@ -163,7 +162,7 @@ int print_test(const Submit &options, const Json &test)
     std::string size = std::to_string(minimum) +
                        (maximum > minimum ? " to " + std::to_string(maximum) : "") + " processes";
     if (options.json)
-        print_line(test.dump());
+        print_json(test);
     else if (options.parsable)
         print_line(start_ms > 0 ? format_time(start_ms) : "unknown");
     else if (start_ms <= 0)

@@ -64,7 +64,8 @@ class Screen {
         winsize space = size();
         std::string text = "\x1b[H";
         for (size_t i = 0; i < lines.size() && i < space.ws_row; i++)
-            text += (i > 0 ? "\r\n" : "") + first_columns(lines[i], space.ws_col) + "\x1b[K";
+            text += (i > 0 ? "\r\n" : "") +
+                    first_columns(printable(lines[i]), space.ws_col) + "\x1b[K";
         std::cout << text << "\x1b[J" << std::flush;
     }
 
@@ -148,10 +149,9 @@ int show_once(Top &options)
     if (!picture.problem.empty())
         return complain(UNREACHABLE, picture.problem);
     if (options.json) {
-        print_line(Json{{"summary", picture.summary},
-                        {"nodes", list_of(picture.nodes, "nodes")},
-                        {"jobs", list_of(picture.jobs, "jobs")}}
-                       .dump());
+        print_json({{"summary", picture.summary},
+                    {"nodes", list_of(picture.nodes, "nodes")},
+                    {"jobs", list_of(picture.jobs, "jobs")}});
         return DONE;
     }
     for (const std::string &line : lines_of(picture))

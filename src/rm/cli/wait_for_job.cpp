@@ -62,7 +62,7 @@ class Waiter {
     void report(const std::string &message)
     {
         if (!quiet_)
-            std::cerr << "elastic: " << message << "\n";
+            print_note(message);
     }
     std::string path(const std::string &rest) const { return "/v1/jobs/" + id_ + rest; }
     void query();
@@ -344,7 +344,7 @@ int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals,
     Waiter waiter(elasticd, job, signals, pipes, quiet);
     int code = waiter.wait();
     if (json)
-        std::cerr << waiter.job().dump() << std::endl;
+        std::cerr << json_line(waiter.job()) << std::endl;
     return code >= 0 ? code : exit_code_of(waiter.job());
 }
 

@@ -35,11 +35,11 @@ std::string headline(const Json &job)
 
 void print_why(const Json &job)
 {
-    print_line(printable(headline(job)));
+    print_line(headline(job));
     if (std::string why = why_text(job); why != "-")
-        print_line(printable(why));
+        print_line(why);
     if (std::string advice = spawned_advice(job); !advice.empty())
-        print_line(printable(advice));
+        print_line(advice);
     for (const std::string &line : speedup_lines(job))
         print_line(line);
 }
@@ -64,7 +64,7 @@ int explain(Why &options, const std::string &id)
         return code;
     const Json &job = object_of(answer, "job");
     if (options.json)
-        print_line(explanation(job).dump());
+        print_json(explanation(job));
     else
         print_why(job);
     return DONE;

@@ -20,7 +20,7 @@ std::string one_line(std::string text)
         text.resize(FIELD_BYTES_MAX);
         text += "...";
     }
-    return printable_ascii(std::move(text));
+    return printable(text, Charset::ASCII);
 }
 
 std::string time_text(int64_t core_ms, int64_t offset_ms)

@@ -17,6 +17,7 @@
 #include "api/api.h"
 #include "backend/gpu_counts.h"
 #include "backend/nested/nested.h"
+#include "base/change.h"
 #include "base/crash_note.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -39,7 +40,7 @@ struct Options {
 
 int complain(const std::string &message)
 {
-    std::cerr << "elasticd: " << message << "\n";
+    std::cerr << "elasticd: " << printable(message) << "\n";
     return 1;
 }
 

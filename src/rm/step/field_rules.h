@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bounded_json.h"
+#include "base/change.h"
 
 namespace elastic::rm {
 
@@ -65,7 +66,7 @@ inline bool take_field(const Json &value, std::string &into, uint64_t most)
     const auto &text = value.get_ref<const std::string &>();
     if (text.size() > most)
         return false;
-    into = most == FOR_PEOPLE ? printable_ascii(text, PEOPLE_BYTES_MAX) : text;
+    into = most == FOR_PEOPLE ? printable(text, Charset::ASCII, PEOPLE_BYTES_MAX) : text;
     return true;
 }
 

@@ -94,7 +94,7 @@ std::string read_item(const Json &json, std::string &item)
 {
     if (!take_field(json, item, ITEM_BYTES_MAX))
         return "an element has a wrong type or is out of bounds";
-    item = printable_ascii(item, ITEM_BYTES_MAX);
+    item = printable(item, Charset::ASCII, ITEM_BYTES_MAX);
     return "";
 }
 
@@ -107,8 +107,8 @@ std::string read_loop(const Json &json, LoopAnswer &loop)
         wrong = read_list(json, "slowest", SLOWEST_MAX, loop.slowest, read_slow_rank);
     if (wrong.empty())
         wrong = read_list(json, "items", ITEMS_MAX, loop.items, read_item);
-    loop.key = printable_ascii(loop.key, LOOP_KEY_BYTES_MAX);
-    loop.parent = printable_ascii(loop.parent, LOOP_KEY_BYTES_MAX);
+    loop.key = printable(loop.key, Charset::ASCII, LOOP_KEY_BYTES_MAX);
+    loop.parent = printable(loop.parent, Charset::ASCII, LOOP_KEY_BYTES_MAX);
     return wrong;
 }
 

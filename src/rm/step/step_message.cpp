@@ -102,7 +102,9 @@ std::string read_event(const Json &line, const Json &event, StepMessage &message
             wrong = read_fields(line, rule.fields, message);
         }
     }
-    return wrong.empty() ? "" : "event '" + printable_ascii(name, NAME_BYTES_MAX) + "': " + wrong;
+    if (wrong.empty())
+        return "";
+    return "event '" + printable(name, Charset::ASCII, NAME_BYTES_MAX) + "': " + wrong;
 }
 
 std::string read_answer(const Json &line, StepMessage &message)

@@ -123,7 +123,7 @@ class FieldReader : public CallBytes {
     void line(std::string &value, size_t max)
     {
         bytes(value, max);
-        value = printable_ascii(std::move(value));
+        value = printable(value, Charset::ASCII);
     }
     template <class Code> void array(auto &elements, const Code &code)
     {

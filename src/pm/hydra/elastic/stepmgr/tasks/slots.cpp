@@ -57,7 +57,7 @@ Words read_words(const std::string &words, Words read = {})
                 read.timeout_ms = time_ms.value();
             else if (read.malformed.empty())
                 read.malformed =
-                    printable_ascii(word.substr(0, WORD_SHOWN)) + ": " + time_ms.error();
+                    printable(word, Charset::ASCII, WORD_SHOWN) + ": " + time_ms.error();
         } else if (word == "exclusive") {
             known = read.alone = true;
         }

@@ -17,7 +17,7 @@ constexpr size_t PROGRAM_SHOWN = 255;
 
 std::string shown(const std::string &program)
 {
-    return printable_ascii(program.substr(0, PROGRAM_SHOWN));
+    return printable(program, Charset::ASCII, PROGRAM_SHOWN);
 }
 
 /* The first of several texts that begin with their lengths (wire/task.h). */
