@@ -21,9 +21,10 @@ int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
     char *copy;
 
     MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!executable || !*executable ||
-                        strlen(executable) > PMI_TASK_TEXT_MAX, mpi_errno, MPI_ERR_ARG,
-                        "**processtext");
+    MPIR_ERR_CHKANDJUMP1(!executable, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
+                         "executable");
+    MPIR_ERR_CHKANDJUMP(!*executable || strlen(executable) > PMI_TASK_TEXT_MAX, mpi_errno,
+                        MPI_ERR_ARG, "**processtext");
     copy = MPL_strdup(executable);
     MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
     MPL_free(request->executable);
@@ -61,14 +62,14 @@ int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
     goto fn_exit;
 }
 
-/* Data of the slot; NULL: there is none. */
-static int copy_text(const char *text, char *capacity, int bytes)
+/* Data of the slot; NULL: there is none.  `parameter` is the user's name for `capacity`. */
+static int copy_text(const char *text, char *capacity, int bytes, const char *parameter)
 {
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(!text, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
     MPIR_ERR_CHKANDJUMP1(!capacity, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s",
-                         "the text");
+                         parameter);
     MPL_strncpy(capacity, text, bytes);
 
   fn_exit:
@@ -81,14 +82,14 @@ int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
 {
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    return copy_text(request ? request->host : NULL, host, MPI_MAX_PROCESSOR_NAME);
+    return copy_text(request ? request->host : NULL, host, MPI_MAX_PROCESSOR_NAME, "hostname");
 }
 
 int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
 {
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    return copy_text(request ? request->info : NULL, info, MPI_MAX_INFO_VAL);
+    return copy_text(request ? request->info : NULL, info, MPI_MAX_INFO_VAL, "js_dep_info");
 }
 
 /* ---- MPI_Start and after ---- */

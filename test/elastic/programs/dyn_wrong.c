@@ -139,12 +139,12 @@ static void process_arguments(void)
     MPI_Status status;
     int number;
 
-    ET_ERROR(MPIX_Set_exec(request, NULL), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Set_exec(request, NULL), MPI_ERR_ARG, "executable");
     ET_ERROR(MPIX_Set_exec(request, ""), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Set_exec(request, text), MPI_ERR_ARG, "long");
     ET_ERROR(MPIX_Set_args(request, longer), MPI_ERR_ARG, "long");
-    ET_ERROR(MPIX_Get_nodename(request, NULL), MPI_ERR_ARG, NULL);
-    ET_ERROR(MPIX_Get_jsinfo(request, NULL), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Get_nodename(request, NULL), MPI_ERR_ARG, "hostname");
+    ET_ERROR(MPIX_Get_jsinfo(request, NULL), MPI_ERR_ARG, "js_dep_info");
     ET_ERROR(MPI_Start(&request), MPI_ERR_REQUEST, "MPIX_Set_exec");    /* nothing has been set */
     ET_ERROR(MPIX_Signal(SIGTERM, -1, &request), MPI_ERR_COUNT, "-1");
     ET_ERROR(MPIX_Signal(SIGTERM, 1, NULL), MPI_ERR_ARG, "array_of_requests");
