@@ -271,6 +271,8 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
         expect(database.execute(older).rowcount == 30, "all wishes")
         older = "UPDATE record SET data = json_remove(data, '$.why') WHERE event = 'placed' AND job % 2 = 0"
         expect(database.execute(older).rowcount == 15, "every second start")
+        older = "UPDATE record SET data = json_set(data, '$.reason', 'in the words of that version') WHERE event = 'ended'"
+        expect(database.execute(older).rowcount == 30, "every end")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay of an older log: {done}")
     with sqlite3.connect(daemon.state / "store.sqlite") as database:
@@ -280,6 +282,13 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
     printed = done.stdout + done.stderr
     expect(done.returncode == 1 and "differs" in printed and '"room":99' in printed, f"other numbers must be reported: {done}")
     with sqlite3.connect(daemon.state / "store.sqlite") as database:
+        database.execute("UPDATE record SET data = json_remove(data, '$.why') WHERE event = 'placed' AND job = 7")
+        other = "UPDATE record SET data = json_set(data, '$.state', 'CANCELLED') WHERE event = 'ended' AND job = 9"
+        expect(database.execute(other).rowcount == 1, "an end")
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 1 and '"CANCELLED"' in done.stdout + done.stderr, f"another state must be reported: {done}")
+    with sqlite3.connect(daemon.state / "store.sqlite") as database:
+        database.execute("UPDATE record SET data = json_set(data, '$.state', 'DONE') WHERE event = 'ended' AND job = 9")
         database.execute("UPDATE record SET data = '{}' WHERE number = (SELECT max(number) - 3 FROM record)")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
     expect(done.returncode == 1 and "differs" in done.stdout + done.stderr, f"a replay that differs must be reported: {done}")

@@ -31,10 +31,18 @@ class StoredRecords {
     size_t next_ = 0;
 };
 
+/* Texts for people: another version may have other words for the same decision. */
+constexpr const char *TEXTS[] = {"reason", "what"};
+
 /* Data that an older elasticd has stored (a specification, a configuration, numbers of a
  * decision) lack newer fields: these get their defaults, or are not compared. */
-bool is_same_data(Json stored, const Json &replayed)
+bool is_same_data(Json stored, Json replayed)
 {
+    for (const char *name : TEXTS) {
+        if (stored.is_object())
+            stored.erase(name);
+        replayed.erase(name);
+    }
     for (const char *name : {"spec", "config", "why"}) {
         if (!replayed.contains(name) || !replayed[name].is_object())
             continue;

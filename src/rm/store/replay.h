@@ -1,7 +1,7 @@
 /*
  * Runs the stored events through a fresh core and compares the records with the stored ones: the
- * same events must give the same decisions.  For tests, and for `elasticd --replay`, which checks a
- * store.
+ * same events must give the same decisions, sizes and states.  The texts of reasons are not
+ * compared.  For tests, and for `elasticd --replay`, which checks a store.
  */
 
 #ifndef ELASTIC_RM_REPLAY_H_INCLUDED
