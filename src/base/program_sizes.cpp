@@ -3,6 +3,8 @@
 #include "base/program_sizes.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "base/change.h"
 
@@ -23,10 +25,13 @@ Result<ProgramSizes> ProgramSizes::parse(std::string_view text)
     auto read = std::make_shared<pmi_adapt_sizes>();
     const char *wrong = "it is not a string";
     size_t at = 0;
+    std::array<char, PMI_ADAPT_SIZES_MAX + 1> squeezed = {};
     rule.text_ = text;
-    if (text.find('\0') != text.npos ||
-        pmi_adapt_sizes_read(read.get(), rule.text_.c_str(), &wrong, &at) != 0)
-        return Error{"'" + rule.text_.substr(0, SHOWN_MAX) +
+    bool has_end = text.find('\0') != text.npos;
+    if (!has_end && pmi_adapt_sizes_squeeze(rule.text_.c_str(), squeezed.data()))
+        rule.text_ = squeezed.data();
+    if (has_end || pmi_adapt_sizes_read(read.get(), rule.text_.c_str(), &wrong, &at) != 0)
+        return Error{"'" + printable(rule.text_, Charset::UTF_8, SHOWN_MAX) +
                      "' is not a rule for sizes, at character " + std::to_string(at + 1) + ": " +
                      wrong};
     rule.rule_ = read;
@@ -50,9 +55,49 @@ std::optional<int> ProgramSizes::next(int size, int step, int last) const
 std::vector<int> ProgramSizes::sizes(int low, int high) const
 {
     std::vector<int> found;
-    for (int size = low; size <= high; size++) {
-        if (allows(size))
+    auto all = ranges(low, high, std::numeric_limits<int>::max());
+    for (const SizeInterval &range : *all) {
+        for (int size = range.first; size <= range.last; size++)
             found.push_back(size);
+    }
+    return found;
+}
+
+/* Joins the sizes of all terms. */
+std::optional<std::vector<SizeInterval>> ProgramSizes::ranges(int low, int high, int most) const
+{
+    struct Term {
+        int first_factor, next, end;    /* the next size, and the last one without a gap */
+    };
+    auto move = [&](Term &term, int from) {
+        pmi_adapt_sizes_term limits = pmi_adapt_sizes_term_at(rule_.get(), term.first_factor);
+        bool has_gaps = limits.step > 1 || limits.divisor > 0 || limits.exponent > 0;
+        term.next = pmi_adapt_sizes_next_of_term(rule_.get(), term.first_factor, from);
+        term.end = has_gaps ? term.next : std::min(limits.high, high);
+        return term.next > 0 && term.next <= high;
+    };
+    std::vector<Term> terms;
+    int factor = 0;
+    for (; factor < rule_->count; factor = pmi_adapt_sizes_next_term(rule_.get(), factor)) {
+        if (Term term{factor, 0, 0}; move(term, std::max(low, 1)))
+            terms.push_back(term);
+    }
+    std::vector<SizeInterval> found;
+    for (int steps = 0; !terms.empty(); steps++) {
+        if (steps >= most)
+            return std::nullopt;
+        SizeInterval range = {SIZE_MAX_PROCESSES, 0};
+        for (const Term &term : terms) {
+            if (std::pair(term.next, -term.end) < std::pair(range.first, -range.last))
+                range = {term.next, term.end};
+        }
+        if (found.empty() || found.back().last + 1 < range.first)
+            found.push_back(range);
+        else
+            found.back().last = range.last;
+        std::erase_if(terms, [&](Term &term) {
+            return term.next <= range.last && !move(term, range.last + 1);
+        });
     }
     return found;
 }

@@ -7,36 +7,6 @@
 #include "adapt.h"
 #include "pmi_adapt_sizes.h"
 
-static int is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static int is_joint(char c)
-{
-    return c == ',' || c == '&' || c == '\0';
-}
-
-/* Removes the blanks at the ends and around , and &, which are only for readability. 0: the rule is
- * too long. */
-static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
-{
-    size_t n = 0;
-
-    for (const char *c = rule; *c; c++) {
-        const char *next = c;
-        while (is_blank(*next))
-            next++;
-        if (is_blank(*c) && (n == 0 || is_joint(squeezed[n - 1]) || is_joint(*next)))
-            continue;
-        if (n == PMI_ADAPT_SIZES_MAX)
-            return 0;
-        squeezed[n++] = *c;
-    }
-    squeezed[n] = '\0';
-    return 1;
-}
-
 /* A joining process has no rule before its commit: the job's rule is valid. */
 static int speaks_for_all(void)
 {
@@ -54,7 +24,8 @@ int MPIR_Adapt_sizes_impl(const char *rule)
 
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER,
                         "**adaptrigid");
-    int bad = !squeeze(rule, squeezed) || pmi_adapt_sizes_read(&read, squeezed, &wrong, &at) != 0;
+    int bad = !pmi_adapt_sizes_squeeze(rule, squeezed) ||
+        pmi_adapt_sizes_read(&read, squeezed, &wrong, &at) != 0;
     MPIR_ERR_CHKANDJUMP3(bad, mpi_errno, MPI_ERR_ARG, "**adaptsizes", "**adaptsizes %s %d %s",
                          rule, (int) at + 1, wrong);
     if (speaks_for_all()) {

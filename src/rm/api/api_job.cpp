@@ -192,7 +192,7 @@ void add_spec(Json &json, const JobSpec &spec)
     json["min"] = spec.minimum;
     json["max"] = spec.maximum;
     json["preferred"] = number_or_null(spec.preferred);
-    json["sizes"] = {{"rule", to_string(spec.size_rule)}};
+    json["sizes"] = {{"rule", spec.sizes.empty() ? to_string(spec.size_rule) : spec.sizes}};
     if (spec.size_rule == SizeRule::MULTIPLE)
         json["sizes"]["of"] = spec.size_multiple;
     json["sizes"]["program"] = text_or_null(spec.program_sizes);

@@ -114,6 +114,18 @@ void check_listed(const BodyReader &body, const JobSpec &spec, int nodes)
                                   " nodes, and the job has " + std::to_string(nodes));
 }
 
+/* {"rule": "multiple:4"}, or {"rule": "multiple", "of": 4} */
+void read_size_rule(BodyReader &body, JobSpec &spec)
+{
+    BodyReader sizes = body.object("sizes");
+    std::string rule = sizes.text("rule", PMI_ADAPT_SIZES_MAX, "any");
+    if (int64_t of = sizes.number("of", 1, PROCESSES_MAX, 1); rule == "multiple")
+        rule += ":" + std::to_string(of);
+    sizes.finish();
+    if (std::string wrong = set_size_rule(spec, rule); !wrong.empty())
+        sizes.fail("rule", wrong);
+}
+
 void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory)
 {
     spec.extra_slots = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
@@ -136,10 +148,7 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const Memory
     if (nodes)
         put_on_nodes(body, spec, nodes);
     book_memory_of_nodes(body, spec, cores_of_node, memory);
-    BodyReader sizes = body.object("sizes");
-    spec.size_rule = read_name(sizes, "rule", SizeRule::ANY);
-    spec.size_multiple = static_cast<int>(sizes.number("of", 1, PROCESSES_MAX, 1));
-    sizes.finish();
+    read_size_rule(body, spec);
     read_gpus(body, spec, nodes);
     spec.elasticity = read_name(
         body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/change.h"
+#include "base/program_sizes.h"
 #include "cli/units.h"
 #include "core/partition.h"
 
@@ -18,19 +19,6 @@ namespace {
 
 constexpr const char *DIRECTIVE = "#ELASTIC";
 constexpr int CORES_PER_PROCESS_MAX = 4096;
-
-Result<Json> sizes_rule(const std::string &text)
-{
-    if (text == "any" || text == "square" || text == "cube")
-        return Json{{"rule", text}};
-    if (text == "power_of_two" || text == "pow2")
-        return Json{{"rule", "power_of_two"}};
-    if (text.starts_with("multiple:")) {
-        if (auto number = parse_number(text.substr(9), 1, SIZE_MAX_PROCESSES))
-            return Json{{"rule", "multiple"}, {"of", *number}};
-    }
-    return Error{"--sizes: '" + text + "' is none of any, multiple:N, power_of_two, square, cube"};
-}
 
 /* Adds gpus, gpus_per_process, gpus_per_node. */
 std::optional<Error> add_gpus(const JobOptions &options, Json &request)
@@ -64,10 +52,10 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["max"] = range.value().maximum;
     }
     if (!options.sizes.empty()) {
-        auto rule = sizes_rule(options.sizes);
+        auto rule = ProgramSizes::parse(options.sizes);
         if (!rule)
-            return Error{rule.error()};
-        request["sizes"] = rule.value();
+            return Error{"--sizes: " + rule.error()};
+        request["sizes"] = {{"rule", rule.value().text()}};
     }
     if (options.preferred > 0)
         request["preferred"] = options.preferred;
@@ -287,7 +275,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
                             "memory on each node, such as 16G; 0: all that they have"));
     last(command.add_option(
         "--sizes", options.sizes,
-        "sizes that the program can use: any, multiple:N, power_of_two, square, cube"));
+        "sizes that the program can use: any, multiple:N, divisor:N, power_of_two, square, cube, "
+        "N-M and others, as for MPIX_Adapt_sizes"));
     last(command
              .add_option("--preferred", options.preferred,
                          "preferred size (default: as large as possible)")

@@ -25,7 +25,7 @@ using Environment = std::map<std::string, std::string>;
 
 struct JobOptions {
     std::string size; /* "4", "2:8"; empty: the daemon decides (1, or all cores of the nodes) */
-    std::string sizes;          /* "any", "multiple:4", "power_of_two", "square", "cube" */
+    std::string sizes;          /* a rule of program_sizes.h */
     std::string kind;           /* "rigid", "moldable", "malleable"; empty: depends on the size */
     /* 0: not given */
     int preferred = 0, extra_slots = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;

@@ -55,7 +55,9 @@ TEST(JobOptionsTest, sizes_times_and_folders)
     Json request = request_of(options);
     EXPECT_EQ(request["min"], 2);
     EXPECT_EQ(request["max"], 8);
-    EXPECT_EQ(request["sizes"], (Json{{"rule", "multiple"}, {"of", 2}}));
+    EXPECT_EQ(request["sizes"], (Json{{"rule", "multiple:2"}}));
+    options.sizes = " 1, 2-64 & multiple:2";
+    EXPECT_EQ(request_of(options)["sizes"], (Json{{"rule", "1,2-64&multiple:2"}}));
     EXPECT_EQ(request["time_limit_ms"], 90000);
     EXPECT_EQ(request["directory"], "/here/sub");
     EXPECT_EQ(request["mpiexec"], Json({"-prepend-rank", "-l"}));

@@ -23,7 +23,7 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     std::string name = "job " + std::to_string(job.id) + " (" + to_string(job.state) + ") ";
     bool allocated = is_allocated(job.state);
     /* the program may report its sizes after a change of size, or just before it */
-    bool any_size = job.spec.usable != nullptr;
+    bool any_size = !job.spec.program_sizes.empty();
     if (allocated && !any_size && !is_own_size(job.spec, job.size()))
         wrong.push_back(name + "has size " + std::to_string(job.size()));
     if (std::string why = contradiction(job); !why.empty())

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/change.h"
-#include "base/program_sizes.h"
 #include "core/job.h"
 #include "core/program_key.h"
 
@@ -18,6 +17,7 @@ constexpr int SIZE_MAX_PROCESSES = 1 << 20;     /* as in the step protocol */
 constexpr int CORES_PER_PROCESS_MAX = 4096;
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{366} * 86400 * 1000;
 constexpr size_t NAME_MAX_BYTES = 255;
+constexpr size_t RULE_SHOWN_MAX = 100;
 
 /* The greatest n with n^power <= size. */
 int root(int size, int power)
@@ -86,8 +86,8 @@ std::string describe(const Dependency &dependency)
 int size_at_most(const JobSpec &spec, int size)
 {
     if (spec.usable) {
-        auto above = std::upper_bound(spec.usable->begin(), spec.usable->end(), size);
-        return above == spec.usable->begin() ? 0 : *std::prev(above);
+        auto above = std::ranges::upper_bound(*spec.usable, size, {}, &SizeInterval::first);
+        return above == spec.usable->begin() ? 0 : std::min(size, std::prev(above)->last);
     }
     size = std::min(size, spec.maximum);
     if (size < spec.minimum)
@@ -99,8 +99,8 @@ int size_at_most(const JobSpec &spec, int size)
 int size_at_least(const JobSpec &spec, int size)
 {
     if (spec.usable) {
-        auto found = std::lower_bound(spec.usable->begin(), spec.usable->end(), size);
-        return found == spec.usable->end() ? 0 : *found;
+        auto found = std::ranges::lower_bound(*spec.usable, size, {}, &SizeInterval::last);
+        return found == spec.usable->end() ? 0 : std::max(size, found->first);
     }
     size = std::max(size, spec.minimum);
     if (size > spec.maximum)
@@ -111,23 +111,112 @@ int size_at_least(const JobSpec &spec, int size)
     return allowed > spec.maximum ? 0 : static_cast<int>(allowed);
 }
 
+std::string size_rule(const JobSpec &spec)
+{
+    if (!spec.sizes.empty())
+        return spec.sizes;
+    std::string rule = to_string(spec.size_rule);
+    return spec.size_rule == SizeRule::MULTIPLE ? rule + ":" + std::to_string(spec.size_multiple)
+                                                : rule;
+}
+
+namespace {
+
+/* Nullopt: it has no name of its own. */
+std::optional<SizeRule> named_rule(const ProgramSizes &sizes)
+{
+    const pmi_adapt_sizes_factor *factor = sizes.only_factor();
+    if (!factor)
+        return std::nullopt;
+    switch (factor->kind) {
+        case PMI_ADAPT_SIZES_MULTIPLE: return SizeRule::MULTIPLE;
+        case PMI_ADAPT_SIZES_POWER_OF_TWO: return SizeRule::POWER_OF_TWO;
+        case PMI_ADAPT_SIZES_SQUARE: return SizeRule::SQUARE;
+        case PMI_ADAPT_SIZES_CUBE: return SizeRule::CUBE;
+        case PMI_ADAPT_SIZES_DIVISOR: return std::nullopt;
+        case PMI_ADAPT_SIZES_RANGE: break;
+    }
+    bool is_any = factor->a == 1 && factor->b == SIZE_MAX_PROCESSES;
+    return is_any ? std::optional(SizeRule::ANY) : std::nullopt;
+}
+
+}  // namespace
+
+std::string set_size_rule(JobSpec &spec, const std::string &rule)
+{
+    auto sizes = ProgramSizes::parse(rule);
+    if (!sizes)
+        return sizes.error();
+    std::optional<SizeRule> named = named_rule(sizes.value());
+    spec.size_rule = named.value_or(SizeRule::ANY);
+    spec.size_multiple =
+        named == SizeRule::MULTIPLE ? sizes.value().only_factor()->a : 1;
+    spec.sizes = named ? "" : sizes.value().text();
+    set_program_sizes(spec, std::string(spec.program_sizes));
+    return "";
+}
+
+namespace {
+
+/* A rule, or the lack of one: all sizes. */
+Result<ProgramSizes> rule_or_any(const std::string &rule)
+{
+    return ProgramSizes::parse(rule.empty() ? "any" : rule);
+}
+
+void add_size(std::vector<SizeInterval> &ranges, const SizeInterval &more)
+{
+    if (!ranges.empty() && ranges.back().last + 1 == more.first)
+        ranges.back().last = more.last;
+    else
+        ranges.push_back(more);
+}
+
+/* The sizes of both that also obey the named rule. */
+std::vector<SizeInterval> common_sizes(const JobSpec &spec, const std::vector<SizeInterval> &some,
+                                    const std::vector<SizeInterval> &others)
+{
+    std::vector<SizeInterval> common;
+    for (auto one = some.begin(), other = others.begin();
+         one != some.end() && other != others.end();) {
+        SizeInterval both = {std::max(one->first, other->first), std::min(one->last, other->last)};
+        if (both.first <= both.last && spec.size_rule == SizeRule::ANY)
+            add_size(common, both);
+        for (int size = both.first; spec.size_rule != SizeRule::ANY && size <= both.last; size++) {
+            if (rule_at_most(spec, size) == size)
+                add_size(common, {size, size});
+        }
+        if (one->last < other->last)
+            ++one;
+        else
+            ++other;
+    }
+    return common;
+}
+
+}  // namespace
+
 bool set_program_sizes(JobSpec &spec, const std::string &rule)
 {
     spec.program_sizes.clear();
     spec.usable.reset();
-    if (rule.empty())
+    if (rule.empty() && spec.sizes.empty())
         return true;
-    auto sizes = ProgramSizes::parse(rule);
-    if (!sizes)
-        return false;
-    auto usable = std::make_shared<std::vector<int>>();
-    for (int size = size_at_least(spec, 1); size > 0; size = size_at_least(spec, size + 1)) {
-        if (sizes.value().allows(size))
-            usable->push_back(size);
-    }
-    spec.program_sizes = rule;
-    spec.usable = usable;
-    return true;
+    auto own = rule_or_any(spec.sizes), of_program = rule_or_any(rule);
+    bool is_rule = static_cast<bool>(of_program);
+    if (!is_rule)
+        of_program = rule_or_any("");
+    else
+        spec.program_sizes = rule;
+    if (!own || (!is_rule && spec.sizes.empty()))
+        return is_rule;
+    constexpr int ANY_NUMBER = std::numeric_limits<int>::max();
+    auto submitted = own.value().ranges(spec.minimum, spec.maximum, SIZE_RANGES_MAX),
+         usable = of_program.value().ranges(spec.minimum, spec.maximum, ANY_NUMBER);
+    if (submitted)
+        spec.usable = std::make_shared<std::vector<SizeInterval>>(
+            common_sizes(spec, *submitted, *usable));
+    return is_rule;
 }
 
 namespace {
@@ -185,9 +274,18 @@ std::string check(const JobSpec &spec)
                "or malleable";
     if (spec.size_multiple < 1 || spec.size_multiple > SIZE_MAX_PROCESSES)
         return outside("the multiple", spec.size_multiple, 1, SIZE_MAX_PROCESSES);
+    if (!spec.sizes.empty() && !spec.usable) {  /* it is stored, or has too many */
+        JobSpec complete = spec;
+        set_program_sizes(complete, "");
+        return complete.usable ? check(complete)
+                               : "the rule of its sizes allows more than " +
+                                     std::to_string(SIZE_RANGES_MAX) +
+                                     " sizes with gaps: give a smaller maximum";
+    }
     if (size_at_least(spec, 1) == 0)
         return "no size from " + std::to_string(spec.minimum) + " to " +
-               std::to_string(spec.maximum) + " is one of the rule " + to_string(spec.size_rule);
+               std::to_string(spec.maximum) + " is one of the rule '" +
+               elastic::shorten(size_rule(spec), RULE_SHOWN_MAX) + "'";
     if (spec.preferred != 0 && size_at_most(spec, spec.preferred) != spec.preferred)
         return "the preferred size " + std::to_string(spec.preferred) +
                " is not one that the job can have";
@@ -224,16 +322,16 @@ std::string check(const JobSpec &spec)
 
 std::string describe_sizes(const JobSpec &spec)
 {
-    constexpr size_t RULE_SHOWN_MAX = 100;
     std::string text = "was submitted for " + std::to_string(spec.minimum);
     if (spec.maximum != spec.minimum)
         text += " to " + std::to_string(spec.maximum);
     text += spec.maximum == 1 ? " process" : " processes";
-    if (spec.maximum != spec.minimum && spec.size_rule != SizeRule::ANY)
-        text += std::string(", sizes of the rule ") + to_string(spec.size_rule);
-    return spec.usable
-        ? text + ", and its program can use '" + shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'"
-        : text;
+    if (std::string rule = size_rule(spec); spec.maximum != spec.minimum && rule != "any")
+        text += ", sizes of the rule '" + elastic::shorten(rule, RULE_SHOWN_MAX) + "'";
+    if (!spec.program_sizes.empty())
+        text += ", and its program can use '" +
+                elastic::shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'";
+    return text;
 }
 
 }  // namespace elastic::rm

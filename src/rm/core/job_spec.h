@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "base/program_sizes.h"
 #include "core/partition.h"
 
 namespace elastic::rm {
@@ -18,6 +19,7 @@ using JobId = uint64_t;         /* 1, 2, 3, ... */
 constexpr int64_t NEVER = -1;
 constexpr size_t DEPENDENCIES_MAX = 100;        /* dependencies of one job */
 constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* maximum begin time: the year 4199 */
+constexpr int SIZE_RANGES_MAX = 4096;           /* sizes or ranges of a rule of a submission */
 constexpr size_t LISTED_MAX = 1000;             /* nodes that one job requires, or excludes */
 
 /* RIGID: the size is fixed.  MOLDABLE: chosen between minimum and maximum when the job starts.
@@ -58,6 +60,8 @@ struct JobSpec {
     int preferred = 0;          /* start and grow up to this while others wait; 0: the maximum */
     SizeRule size_rule = SizeRule::ANY;
     int size_multiple = 1;      /* with MULTIPLE */
+    /* Another rule of program_sizes.h; empty: size_rule.  set_size_rule sets all three. */
+    std::string sizes;
     /* Number of slots beyond the maximum, for processes that the program starts one by one or by
      * which it grows without the core. */
     int extra_slots = 0;
@@ -96,17 +100,17 @@ struct JobSpec {
     bool singleton = false;
     std::string array;          /* the indices of its array (job_array.h); empty: not a task */
     /* The sizes that the running program can use, as it reported by MPIX_Adapt_sizes: a rule of
-     * program_sizes.h, or empty.  `usable` follows from it and is null with it: the sizes that
-     * also obey the other limits, rising.  set_program_sizes sets both. */
+     * program_sizes.h, or empty.  `usable` follows from it and from `sizes`, and is null without
+     * both: the sizes that also obey the other limits, rising.  set_program_sizes sets both. */
     std::string program_sizes;
-    std::shared_ptr<const std::vector<int>> usable;
+    std::shared_ptr<const std::vector<SizeInterval>> usable;
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
                    dependencies, program_sizes, extra_slots, array,
                    singleton, nodelist, exclude, gpus_per_process, gpus_per_node,
-                   partition, reservation, groups)
+                   partition, reservation, groups, sizes)
 };
 
 /* Whether processes of the job may be on the node: it is in the job's partition and not
@@ -150,8 +154,12 @@ int size_at_least(const JobSpec &spec, int size);
 /* "was submitted for 1 to 8 processes, ...": for people. */
 std::string describe_sizes(const JobSpec &spec);
 
-/* Replaces the sizes that the program reported.  Returns false, without an effect, if the text
- * is not a rule. */
+/* The rule of the submission, as text; and its replacement, which returns an error if the text is
+ * not a rule. */
+std::string size_rule(const JobSpec &spec);
+std::string set_size_rule(JobSpec &spec, const std::string &rule);
+/* Replaces the sizes that the program reported; "": none.  Returns false, without an effect, if
+ * the text is not a rule. */
 bool set_program_sizes(JobSpec &spec, const std::string &rule);
 
 /* Empty, or the error in the request. */

@@ -57,6 +57,43 @@ TEST(JobTest, sizes_are_those_of_the_rule_within_the_bounds)
     }
 }
 
+TEST(JobTest, the_rule_of_a_submission_has_all_forms)
+{
+    JobSpec spec = spec_of(SizeRule::ANY, 2, 30);
+    ASSERT_EQ(set_size_rule(spec, "divisor:360 & multiple:2, 5-7, 29-"), "");
+    EXPECT_EQ(check(spec), "");
+    EXPECT_EQ(size_rule(spec), "divisor:360&multiple:2,5-7,29-");
+    std::vector<int> sizes;
+    for (int size = size_at_least(spec, 1); size > 0; size = size_at_least(spec, size + 1)) {
+        sizes.push_back(size);
+        EXPECT_EQ(size_at_most(spec, size), size);
+    }
+    EXPECT_EQ(sizes, (std::vector{2, 4, 5, 6, 7, 8, 10, 12, 18, 20, 24, 29, 30}));
+    EXPECT_EQ(size_at_most(spec, 28), 24);
+    ASSERT_TRUE(set_program_sizes(spec, "square,multiple:5"));
+    EXPECT_EQ(*spec.usable, (std::vector<SizeInterval>{{4, 5}, {10, 10}, {20, 20}, {30, 30}}));
+    EXPECT_FALSE(set_program_sizes(spec, "primes"));
+    EXPECT_EQ(size_at_most(spec, 28), 24) << "the rule of the submission stays";
+    EXPECT_NE(set_size_rule(spec, "primes"), "");
+    const std::pair<const char *, SizeRule> named[] = {{"any", SizeRule::ANY},
+                                                       {"1-", SizeRule::ANY},
+                                                       {"multiple:3", SizeRule::MULTIPLE},
+                                                       {"pow2", SizeRule::POWER_OF_TWO},
+                                                       {"square", SizeRule::SQUARE},
+                                                       {"cube", SizeRule::CUBE}};
+    for (const auto &[text, rule] : named) {
+        EXPECT_EQ(set_size_rule(spec, text), "");
+        EXPECT_EQ(spec.size_rule, rule) << text;
+        EXPECT_EQ(spec.sizes, "");
+        EXPECT_FALSE(spec.usable);
+    }
+    EXPECT_EQ(set_size_rule(spec, "31-"), "");
+    EXPECT_NE(check(spec).find("the rule '31-'"), std::string::npos) << check(spec);
+    spec.maximum = 1 << 20;
+    EXPECT_EQ(set_size_rule(spec, "multiple:2&1-1000000"), "");
+    EXPECT_NE(check(spec).find("smaller maximum"), std::string::npos) << check(spec);
+}
+
 TEST(JobTest, the_text_of_sizes_names_only_what_limits_them)
 {
     JobSpec spec;
@@ -66,7 +103,7 @@ TEST(JobTest, the_text_of_sizes_names_only_what_limits_them)
     EXPECT_EQ(describe_sizes(spec), "was submitted for 2 processes");
     spec.maximum = 8;
     EXPECT_EQ(describe_sizes(spec),
-              "was submitted for 2 to 8 processes, sizes of the rule power_of_two");
+              "was submitted for 2 to 8 processes, sizes of the rule 'power_of_two'");
     spec.size_rule = SizeRule::ANY;
     EXPECT_EQ(describe_sizes(spec), "was submitted for 2 to 8 processes");
     spec.minimum = spec.maximum = 1;

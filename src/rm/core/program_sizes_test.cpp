@@ -24,7 +24,7 @@ TEST(ProgramSizesTest, they_narrow_what_was_submitted)
     spec.size_rule = SizeRule::MULTIPLE;
     spec.size_multiple = 2;
     ASSERT_TRUE(set_program_sizes(spec, "1-16&square"));
-    EXPECT_EQ(*spec.usable, (std::vector{4, 16}));
+    EXPECT_EQ(*spec.usable, (std::vector<SizeInterval>{{4, 4}, {16, 16}}));
     EXPECT_EQ(size_at_least(spec, 1), 4);
     EXPECT_EQ(size_at_least(spec, 5), 16);
     EXPECT_EQ(size_at_least(spec, 17), 0);
@@ -33,6 +33,29 @@ TEST(ProgramSizesTest, they_narrow_what_was_submitted)
     EXPECT_FALSE(set_program_sizes(spec, "primes"));
     EXPECT_FALSE(spec.usable);
     EXPECT_EQ(size_at_most(spec, 15), 14);
+}
+
+TEST(ProgramSizesTest, a_rule_of_the_submission_outlives_the_step_and_a_restart)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 12);
+    JobSpec spec = malleable(2, 12);
+    spec.requeue = true;
+    ASSERT_EQ(set_size_rule(spec, "divisor:10"), "");
+    JobId id = start(driver, spec, "multiple:5");
+    EXPECT_EQ(driver.job(id).size(), 10);
+    auto again = Core::restore(driver.core.snapshot());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again.value().state().jobs.at(id).spec.usable,
+              (std::vector<SizeInterval>{{5, 5}, {10, 10}}));
+    driver.send(StepLost{id, 1, "ended"});
+    EXPECT_EQ(*driver.job(id).spec.usable,
+              (std::vector<SizeInterval>{{2, 2}, {5, 5}, {10, 10}}));
+    Update update;
+    update.request = "u";
+    update.job = id;
+    update.maximum = 8;
+    driver.send(update);
+    EXPECT_EQ(*driver.job(id).spec.usable, (std::vector<SizeInterval>{{2, 2}, {5, 5}}));
 }
 
 TEST(ProgramSizesTest, a_user_is_refused_with_the_reason)
@@ -83,7 +106,8 @@ TEST(ProgramSizesTest, they_outlive_a_restart_and_end_with_the_step)
     JobId id = start(driver, spec, "power_of_two");
     auto again = Core::restore(driver.core.snapshot());
     ASSERT_TRUE(again);
-    EXPECT_EQ(*again.value().state().jobs.at(id).spec.usable, (std::vector{2, 4, 8}));
+    EXPECT_EQ(*again.value().state().jobs.at(id).spec.usable,
+              (std::vector<SizeInterval>{{2, 2}, {4, 4}, {8, 8}}));
     driver.send(StepLost{id, 1, "ended"});
     EXPECT_EQ(driver.job(id).spec.program_sizes, "");
     EXPECT_FALSE(driver.job(id).spec.usable);

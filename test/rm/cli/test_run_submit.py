@@ -31,7 +31,7 @@ def test_run_sends_what_was_requested(here: Setup) -> None:
     here.call("run", "-n", "2:8", "-t", "10:00", "-J", "heat", "--sizes", "multiple:2", "--preferred", "4", "-c1",
               "--priority=-3", "--requeue", "-l", "--export", "NONE", "true", "-n", "1")  # fmt: skip
     (body,) = here.posted()
-    wanted = {"min": 2, "max": 8, "time_limit_ms": 600000, "name": "heat", "sizes": {"rule": "multiple", "of": 2},
+    wanted = {"min": 2, "max": 8, "time_limit_ms": 600000, "name": "heat", "sizes": {"rule": "multiple:2"},
               "preferred": 4, "cores_per_process": 1, "priority": -3, "requeue": True, "mpiexec": ["-l"],
               "command": ["true", "-n", "1"], "directory": str(here.folder),
               "environment": {"PATH": here.environment["PATH"]}}  # fmt: skip
