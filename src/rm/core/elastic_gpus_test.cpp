@@ -84,6 +84,46 @@ TEST(ElasticGpusTest, no_policy_grows_a_job_beyond_the_free_ones)
     }
 }
 
+/* There are more cores than GPUs. */
+TEST(ElasticGpusTest, elastic_jobs_that_need_gpus_share_them_equally)
+{
+    for (bool together : {false, true}) {
+        Machine machine(PolicyKind::FILL, {4, 0, 0});
+        JobId holds = together ? machine.submit(with_gpus(rigid(1), 4)) : 0;
+        if (holds)
+            machine.run(holds);
+        JobId one = machine.submit(with_gpus(malleable(1, 8), 1)),
+              two = machine.submit(with_gpus(malleable(1, 8), 1));
+        if (holds) {
+            machine.end(holds);
+            EXPECT_EQ(machine.job(one).size(), 2);
+        } else {
+            EXPECT_EQ(machine.job(one).size(), 4);
+            machine.run(one);
+            machine.wait(10 * MINUTE);
+            ASSERT_TRUE(machine.job(one).adaptation);
+            machine.commit(one);
+            EXPECT_EQ(machine.job(one).size(), 2);
+        }
+        EXPECT_EQ(machine.job(two).size(), 2);
+    }
+}
+
+TEST(ElasticGpusTest, jobs_without_gpus_are_not_held_at_their_level)
+{
+    Machine machine(PolicyKind::FILL, {4, 0, 0});
+    JobId holds = machine.submit(rigid(12));
+    machine.run(holds);
+    JobSpec elsewhere = malleable(1, 12);
+    elsewhere.exclude = NodeSet({"n0"});
+    JobId one = machine.submit(with_gpus(malleable(1, 8), 2)),
+          two = machine.submit(with_gpus(malleable(1, 8), 1)), third = machine.submit(elsewhere);
+    machine.end(holds);
+    EXPECT_EQ(machine.job(one).size(), 1);
+    EXPECT_EQ(machine.job(two).size(), 2);
+    EXPECT_EQ(machine.job(third).size(), 8);
+}
+
 TEST(ElasticGpusTest, an_elastic_job_gives_gpus_to_one_that_waits_for_them)
 {
     for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {

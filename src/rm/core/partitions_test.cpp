@@ -310,5 +310,18 @@ TEST(PartitionsTest, a_specification_with_its_partition_is_stored)
     EXPECT_EQ(parse<Config>(write(config)).value(), config);
 }
 
+/* The nodes of "left" are the scarce ones. */
+TEST(PartitionsTest, elastic_jobs_of_a_partition_share_its_nodes_equally)
+{
+    Machine machine(PolicyKind::FILL);
+    JobId holds = machine.submit(in("left", rigid(8)));
+    machine.run(holds);
+    JobId one = machine.submit(in("left", malleable(1, 16))),
+          two = machine.submit(in("left", malleable(1, 16)));
+    machine.end(holds);
+    EXPECT_EQ(machine.job(one).size(), 4);
+    EXPECT_EQ(machine.job(two).size(), 4);
+}
+
 }  // namespace
 }  // namespace elastic::rm

@@ -159,6 +159,30 @@ int64_t Space::capacity_of_all(const JobSpec &spec) const
     return all;
 }
 
+/* Listed nodes count no more than others: a job that grows need not be on them. */
+Space::Resources Space::resources(const JobSpec &spec) const
+{
+    Resources all;
+    if (needs_gpus(spec)) {
+        for (uint32_t position : cores_.gpu_nodes()) {
+            const Node &node = cores_.node(position);
+            int gpus = may_use(spec, node.name) ? cores_.gpus(node) : 0;
+            all.gpus += gpus;
+            all.cores += gpus > 0 ? cores_.free(node) : 0;
+        }
+        return all;
+    }
+    const PositionSet *within = positions_of_partition(spec);
+    for (const FreeCores::Group &group : cores_.groups())
+        all.cores += int64_t{group.free} * size_of(group.nodes, within);
+    for (const NodeName &name : spec.exclude) {
+        const Node *node = state_->node(name);
+        if (node && cores_.usable(*node) && (!spec.in || has_node(*spec.in, name)))
+            all.cores -= cores_.free(*node);
+    }
+    return all;
+}
+
 const PositionSet *Space::positions_of_partition(const JobSpec &spec) const
 {
     const NodeSet &nodes = nodes_of_partition(spec);

@@ -74,6 +74,11 @@ class Space {
     }
 
     int64_t total() const { return cores_.total(); }
+    /* The free cores and GPUs of the nodes on which such a job may grow. */
+    struct Resources {
+        int64_t cores = 0, gpus = 0;
+    };
+    Resources resources(const JobSpec &spec) const;
     /* The cores of each node that are free here and not in the other. */
     Shares more_than(const Space &other) const;
 

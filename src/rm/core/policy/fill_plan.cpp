@@ -33,6 +33,30 @@ FillPlan::FillPlan(const State &all, const Gain &worth, const SizeRules &size_ru
 {
 }
 
+int FillPlan::fair_size(const JobSpec &spec) const
+{
+    int size = fair_cores / spec.cores_per_process;
+    return spec.gpus_per_process > 0 ? std::min(size, fair_gpus() / spec.gpus_per_process) : size;
+}
+
+/* Like fair_share: jobs on nodes and as many waiting ones. */
+int FillPlan::fair_gpus() const
+{
+    if (fair_gpus_)
+        return *fair_gpus_;
+    int sharers = 0, gpus = 0;
+    for (JobId id : state.indices().allocated)
+        sharers += needs_gpus(state.jobs.at(id).spec);
+    const auto &queue = state.indices().queue;
+    int left = waiting_sharers(state);
+    for (auto next = queue.begin(); left > 0 && next != queue.end(); ++next, left--)
+        sharers += needs_gpus(state.jobs.at(next->job).spec);
+    for (uint32_t position : state.free_cores().gpu_nodes())
+        gpus += state.free_cores().node(position).gpus;
+    fair_gpus_ = gpus / std::max(sharers, 1);
+    return *fair_gpus_;
+}
+
 Reservation &FillPlan::first_reservation()
 {
     if (!reservation)

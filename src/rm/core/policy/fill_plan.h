@@ -30,6 +30,7 @@ struct Growth {
     std::optional<GrowingJob> nodes = {};       /* all its nodes; set as soon as it is to grow */
     int loaned = 0;       /* of the joining processes, those on loan */
     StartNumbers numbers = {};  /* for a start */
+    int level_max = std::numeric_limits<int>::max();    /* size by nodes or GPUs of few jobs */
 };
 
 /* If the first job is expected to start before its reserved time: the number of cores that are
@@ -98,19 +99,22 @@ struct FillPlan {
     }
     /* Whether growths must not use reserved cores, because no job returns them before its end. */
     bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
-    /* Its fair share, in processes. */
-    int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
+    /* Its fair share, in processes: by cores, and by GPUs among the jobs that need some. */
+    int fair_size(const JobSpec &spec) const;
     /* Maximum size for a start, and for a growth that no waiting job needs; `blocks`: its blocks
      * now or at its start. */
     int cap(const Job &job, const Blocks &blocks) const;
     int cap(const Job &job) const { return cap(job, job.blocks); }
 
   private:
+    int fair_gpus() const;
     std::vector<Ending> starting() const;
     bool gives_on_request(const Job &job) const;
     int retained_size(const Job &job, const Blocks &world) const;
     int loan_then(const Job &job) const;
     Blocks take_spare(Blocks &world, int least) const;
+
+    mutable std::optional<int> fair_gpus_;      /* of each job that needs some; once computed */
 };
 
 /* The minimum size. */

@@ -5,6 +5,8 @@
 #include "core/policy/fill_loans.h"
 #include "core/policy/requested_sizes.h"
 
+#include <limits>
+#include <map>
 #include <queue>
 
 namespace elastic::rm {
@@ -213,35 +215,76 @@ bool Recipients::may_have_capacity_within(const Growth &growth) const
 
 /* ---- equal gains ----------------------------------------------------------------------------- */
 
-/* Raises all to the highest common level that the idle cores allow. */
-void Recipients::grow_to_level()
+/* Its size when all are at this level. */
+int Recipients::target(const Growth &growth, int level) const
 {
-    auto target = [&](const Growth &growth, int level) {
-        const JobSpec &spec = growth.job->spec;
-        int size = level < growth.cap ? size_in_units(spec, unit_of(growth), level)
-                                      : size_at_most(spec, growth.cap);
-        return std::max(growth.size, size);
-    };
-    auto cores = [&](int level) {
-        int64_t sum = 0;
-        for (const Growth &each : growing_) {
-            Unit unit = unit_of(each);
-            sum += (unit.count(target(each, level)) - unit.count(each.size)) * unit.cores;
-        }
-        return sum;
-    };
+    const JobSpec &spec = growth.job->spec;
+    level = std::min(level, growth.level_max);
+    int size = level < growth.cap ? size_in_units(spec, unit_of(growth), level)
+                                  : size_at_most(spec, growth.cap);
+    return std::max(growth.size, size);
+}
+
+/* The resources that these jobs then need, beyond their present ones. */
+Space::Resources Recipients::more_at(const std::vector<const Growth *> &some, int level) const
+{
+    Space::Resources more;
+    for (const Growth *each : some) {
+        Unit unit = unit_of(*each);
+        int size = target(*each, level);
+        more.cores += (unit.count(size) - unit.count(each->size)) * unit.cores;
+        more.gpus += int64_t{size - each->size} * each->job->spec.gpus_per_process;
+    }
+    return more;
+}
+
+/* The highest common level that these resources allow. */
+int Recipients::level_of(const std::vector<const Growth *> &some,
+                         const Space::Resources &free) const
+{
     int low = 0, high = 0;
-    for (const Growth &each : growing_)
-        high = std::max(high, each.cap);
+    for (const Growth *each : some)
+        high = std::max(high, each->cap);
     while (low < high) {
         int middle = low + (high - low + 1) / 2;
-        if (cores(middle) <= plan_.now.total())
+        Space::Resources more = more_at(some, middle);
+        if (more.cores <= free.cores && more.gpus <= free.gpus)
             low = middle;
         else
             high = middle - 1;
     }
+    return low;
+}
+
+/* For jobs that share nodes or GPUs which others cannot use: these may bind first. */
+void Recipients::limit_levels()
+{
+    using Kind = std::tuple<const Partition *, bool, NodeSet>;
+    std::map<Kind, std::vector<Growth *>> kinds;
     for (Growth &each : growing_) {
-        int size = target(each, low);
+        const JobSpec &spec = each.job->spec;
+        if (!any_node_will_do(JoiningSpec(spec)))
+            kinds[{spec.in.get(), needs_gpus(spec), spec.exclude}].push_back(&each);
+    }
+    for (const auto &[kind, jobs] : kinds) {
+        int level = level_of({jobs.begin(), jobs.end()},
+                             plan_.now.resources(jobs.front()->job->spec));
+        for (Growth *each : jobs)
+            each->level_max = level;
+    }
+}
+
+/* Raises all to the highest common level that the idle cores allow; jobs for which something else
+ * is short, to their own. */
+void Recipients::grow_to_level()
+{
+    limit_levels();
+    std::vector<const Growth *> all;
+    for (const Growth &each : growing_)
+        all.push_back(&each);
+    int level = level_of(all, {plan_.now.total(), std::numeric_limits<int64_t>::max()});
+    for (Growth &each : growing_) {
+        int size = target(each, level);
         if (size > each.size && !grow(each, size)) {
             int most = each.size + capacity_for(each);
             grow(each, size_at_most(each.job->spec, std::min(size, most)));

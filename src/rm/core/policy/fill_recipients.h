@@ -27,6 +27,10 @@ class Recipients {
     std::vector<JobId> roomy();
     void fill_own_nodes();
     void grow_to_level();
+    int target(const Growth &growth, int level) const;
+    Space::Resources more_at(const std::vector<const Growth *> &some, int level) const;
+    int level_of(const std::vector<const Growth *> &some, const Space::Resources &free) const;
+    void limit_levels();
     void grow_by_steps();
     void grow_by_gain();
     int next_size(const Growth &growth) const;
