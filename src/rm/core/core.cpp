@@ -253,6 +253,7 @@ void Core::Impl::on(const Configure &event)
     Config before = std::exchange(state.config, event.config);
     eased_ = true;
     limit_delays(state);
+    count_group_times();        /* from now on */
     reindex(state, before);
     if (before.partitions != state.config.partitions ||
         before.reservations != state.config.reservations)

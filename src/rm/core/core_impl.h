@@ -156,6 +156,8 @@ class Core::Impl {
     bool allows(const std::string &group, const JobSpec &spec) const;
     void let_in();
     void count_use();
+    void count_group_times();
+    int64_t budgets_change_ms() const;
     void add_use(const Job &job);
     void set_delays();
     int64_t use_interval_ms() const;

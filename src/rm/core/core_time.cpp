@@ -18,6 +18,7 @@ void Core::Impl::due()
 {
     const State::Indices &indices = state.indices();
     count_use();
+    count_group_times();
     while (!indices.limits.empty() && indices.limits.begin()->first <= state.now_ms) {
         Job &job = state.jobs.change(indices.limits.begin()->second);
         if (job.state == JobState::STARTING)    /* the limit counts from the start of the step */
@@ -175,6 +176,7 @@ void Core::Impl::update_timer()
     consider(state.reservations_at_ms);
     if (state.uses_at_ms != NEVER && !indices.queue.empty())
         consider(state.uses_at_ms + use_interval_ms());
+    consider(budgets_change_ms());
     consider(state.policy_at_ms);
     if (wake_ms == NEVER || (state.timer_ms != NEVER && state.timer_ms <= wake_ms))
         return;

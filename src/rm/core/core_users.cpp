@@ -10,6 +10,10 @@
  * cores count, which are known only when they are booked: the last job may exceed the limit of
  * cores.
  *
+ * Budgets of groups: every event first counts the time since the last one, with the cores that the
+ * group has booked in it.  So the counts follow from the events alone, and a restart continues
+ * them.
+ *
  * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the
  * end of each job, with the size that the job has then.  A user with all of the recorded use is
  * delayed by Config::fair_share_ms, others by their part of it.  All values are whole numbers, so
@@ -75,6 +79,8 @@ int64_t Core::Impl::cores_left(const JobSpec &spec) const
 int64_t Core::Impl::cores_left_of_group(const std::string &name) const
 {
     const GroupLimit *group = find_group(state.config.groups, name);
+    if (group && state.is_spent(*group))
+        return 0;
     if (!group || group->cores_max == 0)
         return INT64_MAX;
     return std::max<int64_t>(group->cores_max - state.of_group(name).cores, 0);
@@ -166,6 +172,44 @@ void Core::Impl::let_in()
     const std::set<uint32_t> full = state.full_users;
     for (uint32_t uid : full)
         state.requeue(uid, [&] { state.full_users.erase(uid); });
+}
+
+/* ---- budgets of groups ----------------------------------------------------------------------- */
+
+/* A new period begins with nothing used.  Of jobs that run on, its part counts. */
+void Core::Impl::count_group_times()
+{
+    std::map<std::string, GroupTime> counted;
+    for (const GroupLimit &limit : state.config.groups) {
+        if (limit.budget_ms == 0)
+            continue;
+        auto known = state.group_times.find(limit.name);
+        GroupTime time = known == state.group_times.end() ? GroupTime{limit.name, 0, state.now_ms}
+                                                          : known->second;
+        int64_t begin_ms = period_end_ms(limit, state.now_ms) - limit.period_ms;
+        if (time.until_ms < begin_ms) {
+            eased_ = eased_ || state.is_spent(limit);
+            time.until_ms = begin_ms;
+            time.core_ms = 0;
+        }
+        int64_t cores = std::min(state.of_group(limit.name).cores, CORES_MAX);
+        int64_t span_ms = std::min(state.now_ms - time.until_ms, SPAN_MAX_MS);
+        time.core_ms = std::min(time.core_ms + cores * span_ms, USE_MAX);
+        time.until_ms = state.now_ms;
+        counted.emplace(limit.name, std::move(time));
+    }
+    state.group_times = std::move(counted);
+}
+
+/* The next period of a group whose jobs wait for it; NEVER: there is none. */
+int64_t Core::Impl::budgets_change_ms() const
+{
+    int64_t next_ms = NEVER;
+    for (const GroupLimit &limit : state.config.groups) {
+        if (state.is_spent(limit) && state.of_group(limit.name).jobs > 0)
+            next_ms = earlier(next_ms, period_end_ms(limit, state.now_ms));
+    }
+    return next_ms;
 }
 
 /* ---- fair share ------------------------------------------------------------------------------ */

@@ -24,11 +24,13 @@ std::string check(const std::vector<GroupLimit> &groups)
                    " bytes";
         if (!names.insert(each.name).second)
             return "there are two sections [[groups]] of group " + each.name;
-        for (int64_t limit :
-             {each.running_max, each.cores_max, each.jobs_max, each.core_time_max_ms}) {
+        for (int64_t limit : {each.running_max, each.cores_max, each.jobs_max,
+                              each.core_time_max_ms, each.budget_ms, each.period_ms}) {
             if (limit < 0 || limit > MOST)
                 return "group " + each.name + " has a limit that is out of bounds";
         }
+        if ((each.budget_ms > 0) != (each.period_ms > 0))
+            return "group " + each.name + " has a budget without a period, or the reverse";
     }
     return "";
 }

@@ -18,10 +18,27 @@ struct GroupLimit {
     int64_t cores_max = 0;      /* cores of these jobs together */
     int64_t jobs_max = 0;       /* jobs that have not ended; more are refused */
     int64_t core_time_max_ms = 0;       /* of one job: cores at its largest size times time limit */
+    /* Core time of all these jobs in a period; then no more start or grow.  Periods of that length
+     * follow one another from time 0 on. */
+    int64_t budget_ms = 0, period_ms = 0;
 
     bool operator==(const GroupLimit &) const = default;
-    ELASTIC_FIELDS(name, running_max, cores_max, jobs_max, core_time_max_ms)
+    ELASTIC_FIELDS(name, running_max, cores_max, jobs_max, core_time_max_ms, budget_ms, period_ms)
 };
+
+/* The core time that the jobs of a group with a budget have used in the present period. */
+struct GroupTime {
+    std::string name;
+    int64_t core_ms = 0;
+    int64_t until_ms = 0;       /* counted up to then */
+    bool operator==(const GroupTime &) const = default;
+    ELASTIC_FIELDS(name, core_ms, until_ms)
+};
+/* When the period of that time ends. */
+inline int64_t period_end_ms(const GroupLimit &limit, int64_t time_ms)
+{
+    return (time_ms / limit.period_ms + 1) * limit.period_ms;
+}
 
 /* Use by the jobs of a group. */
 struct GroupUse {

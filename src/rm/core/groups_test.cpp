@@ -186,5 +186,96 @@ TEST(GroupsTest, wrong_limits_are_refused)
     EXPECT_NE(check(std::vector<GroupLimit>(GROUPS_MAX + 1)), "");
 }
 
+/* 20 core minutes in each hour; CoreDriver begins 1000 s after the begin of one. */
+GroupLimit budget_of_students()
+{
+    GroupLimit group;
+    group.name = "students";
+    group.budget_ms = 20 * MINUTE;
+    group.period_ms = HOUR;
+    return group;
+}
+
+TEST(GroupsTest, members_have_so_much_core_time_in_a_period)
+{
+    for (PolicyKind policy : POLICIES) {
+        Machine machine(limited(policy, budget_of_students()));
+        JobId one = machine.submit(of(1, {"students"}, rigid(4)));
+        machine.run(one);
+        machine.wait(3 * MINUTE);
+        JobId second = machine.submit(of(2, {"students"}, rigid(1)));
+        EXPECT_EQ(machine.job(second).state, JobState::STARTING) << "12 minutes are used";
+        machine.run(second);
+        machine.wait(2 * MINUTE);
+        EXPECT_EQ(machine.core.state().group_times.at("students").core_ms, 22 * MINUTE);
+        JobId third = machine.submit(of(3, {"students"}, rigid(1)));
+        JobId other = machine.submit(of(4, {}, rigid(1)));
+        EXPECT_EQ(machine.job(third).state, JobState::PENDING);
+        EXPECT_EQ(machine.job(other).state, JobState::STARTING) << "nobody of the group";
+        EXPECT_EQ(machine.job(one).state, JobState::RUNNING) << "it continues";
+        EXPECT_EQ(machine.reason(third), "the limit of group students: 22 of 20 core minutes in "
+                                         "this period, which ends in 0:39 h");
+        machine.end(one);
+        machine.end(second);
+        EXPECT_EQ(machine.job(third).state, JobState::PENDING);
+        auto restored = Core::restore(machine.core.snapshot());
+        ASSERT_TRUE(restored) << restored.error();
+        EXPECT_EQ(restored.value().snapshot(), machine.core.snapshot());
+        machine.core = std::move(restored.value());
+        const State &state = machine.core.state();
+        ASSERT_NE(state.timer_ms, NEVER);
+        EXPECT_LE(state.timer_ms, HOUR);
+        machine.wait(HOUR - machine.now_ms);
+        EXPECT_EQ(machine.job(third).state, JobState::STARTING);
+        EXPECT_EQ(state.group_times.at("students").core_ms, 0);
+        machine.wait(5 * MINUTE);
+        EXPECT_EQ(machine.core.state().group_times.at("students").core_ms, 5 * MINUTE);
+    }
+}
+
+TEST(GroupsTest, a_running_job_counts_in_each_period)
+{
+    Machine machine(limited(PolicyKind::FILL, budget_of_students()));
+    JobId id = machine.submit(of(1, {"students"}, rigid(1)));
+    machine.run(id);
+    machine.wait(HOUR + 7 * MINUTE - machine.now_ms);
+    EXPECT_EQ(machine.core.state().group_times.at("students").core_ms, 7 * MINUTE);
+}
+
+TEST(GroupsTest, elastic_jobs_do_not_grow_when_the_budget_is_used)
+{
+    Machine machine(limited(PolicyKind::FILL, budget_of_students()));
+    JobId holds = machine.submit(rigid(7));
+    machine.run(holds);
+    JobId id = machine.submit(of(1, {"students"}, malleable(1, 8)));
+    machine.run(id);
+    EXPECT_EQ(machine.job(id).size(), 1);
+    machine.wait(25 * MINUTE);
+    machine.end(holds);
+    machine.wait(10 * MINUTE);
+    EXPECT_FALSE(machine.job(id).adaptation);
+    machine.send(Resize{"r", id, 2});
+    EXPECT_EQ(machine.last<Answer>()->code, AnswerCode::CAPACITY);
+    machine.wait(HOUR - machine.now_ms);
+    machine.wait(10 * MINUTE);
+    EXPECT_TRUE(machine.job(id).adaptation) << "in the next period";
+}
+
+TEST(GroupsTest, a_configuration_can_take_a_budget_away)
+{
+    Machine machine(limited(PolicyKind::FCFS, budget_of_students()));
+    machine.run(machine.submit(of(1, {"students"}, rigid(4))));
+    machine.wait(10 * MINUTE);
+    JobId waits = machine.submit(of(1, {"students"}, rigid(1)));
+    EXPECT_EQ(machine.job(waits).state, JobState::PENDING);
+    machine.send(Configure{CoreDriver::config_of(PolicyKind::FCFS)});
+    EXPECT_EQ(machine.job(waits).state, JobState::STARTING);
+    machine.wait(MINUTE);
+    EXPECT_TRUE(machine.core.state().group_times.empty());
+    GroupLimit wrong = budget_of_students();
+    wrong.period_ms = 0;
+    EXPECT_NE(check({wrong}), "");
+}
+
 }  // namespace
 }  // namespace elastic::rm

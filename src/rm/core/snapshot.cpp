@@ -24,6 +24,7 @@ struct Stored {
     std::string wanted_by;
     std::vector<Use> uses;
     int64_t uses_at_ms = NEVER;
+    std::vector<GroupTime> group_times;
     std::vector<uint32_t> full_users;
     std::vector<std::string> full_groups;
     std::vector<Learned> learned;
@@ -33,7 +34,8 @@ struct Stored {
     JobId to_enter = 0;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
                    timer_ms, next_poll_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
-                   full_users, learned, finished, turns, arrays, to_enter, full_groups)
+                   full_users, learned, finished, turns, arrays, to_enter, full_groups,
+                   group_times)
 };
 
 /* A part of it. */
@@ -92,6 +94,11 @@ std::string contradiction(const Stored &stored)
         if (use.core_ms < 0 || use.core_ms > int64_t{1} << 60 || use.delay_ms < 0 ||
             use.delay_ms > stored.config.fair_share_ms)
             return "user " + std::to_string(use.uid) + " has a wrong use";
+    }
+    for (const GroupTime &time : stored.group_times) {
+        if (time.core_ms < 0 || time.core_ms > int64_t{1} << 60 || time.until_ms < 0 ||
+            time.until_ms > stored.now_ms)
+            return "group " + time.name + " has a wrong core time";
     }
     for (const Learned &learned : stored.learned)
         if (std::string wrong = check(learned); !wrong.empty())
@@ -230,6 +237,8 @@ Json Core::Impl::head() const
     for (const auto &[uid, use] : state.uses)
         stored.uses.push_back(use);
     stored.uses_at_ms = state.uses_at_ms;
+    for (const auto &[name, time] : state.group_times)
+        stored.group_times.push_back(time);
     for (const auto &[key, learned] : state.learned)
         stored.learned.push_back(learned);
     stored.full_groups.assign(state.full_groups.begin(), state.full_groups.end());
@@ -281,6 +290,8 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     for (const Use &use : stored.uses)
         state.uses[use.uid] = use;
     state.uses_at_ms = stored.uses_at_ms;
+    for (const GroupTime &time : stored.group_times)
+        state.group_times[time.name] = time;
     for (Learned &learned : stored.learned)
         state.learned.emplace(std::pair(learned.uid, learned.program), std::move(learned));
     state.full_groups.insert(stored.full_groups.begin(), stored.full_groups.end());

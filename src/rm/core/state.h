@@ -141,6 +141,7 @@ class State {
     std::string wanted_by;
     std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
     int64_t uses_at_ms = NEVER; /* time up to which they are counted */
+    std::map<std::string, GroupTime> group_times;       /* of groups with a budget */
     std::set<uint32_t> full_users;      /* are at one of their limits: none of their jobs starts */
     std::set<std::string> full_groups;  /* the same, of a waiting job: members get nothing more */
     JobId to_enter = 0; /* from this job on, jobs must enter their partitions again; 0: none */
@@ -290,6 +291,13 @@ class State {
     int64_t delay_of(uint32_t uid) const;
     Indices::OfUser of_user(uint32_t uid) const;
     GroupUse of_group(const std::string &name) const;
+    /* Whether its jobs have used its budget of the present period. */
+    bool is_spent(const GroupLimit &limit) const
+    {
+        auto time = group_times.find(limit.name);
+        return limit.budget_ms > 0 && time != group_times.end() &&
+               time->second.core_ms >= limit.budget_ms;
+    }
     /* The job whose processes have published this name among those of the user; or nullptr. */
     const Job *owner_of_name(uint32_t uid, const std::string &name) const;
     /* The booking of these processes of a job. */

@@ -76,7 +76,25 @@ struct Limited {
     std::string who;
     int64_t running, running_max, cores, cores_max;
     bool is_full = false;       /* another member waits for it */
+    std::string budget = "";    /* if it is used up */
 };
+
+/* "3000 of 3000 core minutes in this period, which ends in 4:30 h"; empty: it is not used up. */
+std::string used_budget(const State &state, const GroupLimit &limit)
+{
+    constexpr int64_t MINUTE_MS = 60000, MINUTES_MAX = 6000;
+    if (!state.is_spent(limit))
+        return "";
+    bool in_minutes = limit.budget_ms < MINUTES_MAX * MINUTE_MS;
+    int64_t unit_ms = MINUTE_MS * (in_minutes ? 1 : 60);
+    int64_t left_min =
+        (period_end_ms(limit, state.now_ms) - state.now_ms + MINUTE_MS - 1) / MINUTE_MS;
+    std::string minutes = std::to_string(left_min % 60);
+    return std::to_string(state.group_times.at(limit.name).core_ms / unit_ms) + " of " +
+           std::to_string(limit.budget_ms / unit_ms) + " core " +
+           (in_minutes ? "minutes" : "hours") + " in this period, which ends in " +
+           std::to_string(left_min / 60) + ":" + (minutes.size() < 2 ? "0" : "") + minutes + " h";
+}
 
 /* "the limit of user ann: 2 of 2 running jobs, 7 of 8 cores" */
 std::string describe(const Limited &limited)
@@ -89,6 +107,8 @@ std::string describe(const Limited &limited)
     };
     add(limited.running, limited.running_max, " running jobs");
     add(limited.cores, limited.cores_max, " cores");
+    if (!limited.budget.empty())
+        used += (used.empty() ? ": " : ", ") + limited.budget;
     return "the limit of " + limited.who + used;
 }
 
@@ -105,12 +125,14 @@ std::string why_user_is_full(const State &state, const JobSpec &spec)
         GroupUse use = state.of_group(name);
         if (group)
             all.push_back({"group " + name, use.running, group->running_max, use.cores,
-                           group->cores_max, state.full_groups.contains(name)});
+                           group->cores_max, state.full_groups.contains(name),
+                           used_budget(state, *group)});
     }
     int64_t cores = int64_t{size_at_least(spec, 1)} * spec.cores_per_process;
     auto exceeds = [&](const Limited &each) {
         return (each.running_max > 0 && each.running >= each.running_max) ||
-               (each.cores_max > 0 && each.cores + cores > each.cores_max);
+               (each.cores_max > 0 && each.cores + cores > each.cores_max) ||
+               !each.budget.empty();
     };
     auto first = std::ranges::find_if(all, exceeds);
     if (first == all.end())

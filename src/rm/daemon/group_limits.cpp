@@ -11,7 +11,8 @@ Result<GroupLimits> GroupLimits::read(const std::vector<GroupSettings> &settings
     GroupLimits limits;
     for (const GroupSettings &each : settings) {
         limits.all_.push_back({each.name, each.max_running, each.max_cores, each.max_jobs,
-                               each.core_time_per_job_ms});
+                               each.core_time_per_job_ms, each.core_time_ms,
+                               each.core_time_ms > 0 ? each.core_time_period_ms : 0});
         if (auto gid = lookup_group_number(each.name))
             limits.names_[*gid] = each.name;
         else

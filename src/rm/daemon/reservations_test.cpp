@@ -78,11 +78,14 @@ TEST(GroupLimitsTest, AUserCountsForEachOfHisGroups)
     auto read = GroupLimits::read(
         settings_of("[[groups]]\nname = \"" + own + "\"\nmax_running = 1\nmax_cores = 2\n"
                     "max_jobs = 3\ncore_time_per_job = \"4h\"\n"
+                    "core_time = \"1000h\"\ncore_time_period = \"7d\"\n"
                     "[[groups]]\nname = \"no such group\"\n")
             .groups);
     ASSERT_TRUE(read) << read.error();
     const GroupLimits &limits = read.value();
-    EXPECT_EQ(limits.all()[0], (GroupLimit{own, 1, 2, 3, 4 * 3600000}));
+    EXPECT_EQ(limits.all()[0], (GroupLimit{own, 1, 2, 3, 4 * 3600000, int64_t{1000} * 3600000,
+                                          int64_t{7} * 24 * 3600000}));
+    EXPECT_EQ(limits.all()[1].period_ms, 0) << "it has no budget";
     EXPECT_EQ(limits.unknown_groups(), std::vector<std::string>{"no such group"});
     User member, other;
     member.groups = {12345, getegid(), getegid()};

@@ -11,6 +11,7 @@ namespace elastic::rm {
 struct GroupSettings {
     std::string name;
     int64_t max_running = 0, max_cores = 0, max_jobs = 0, core_time_per_job_ms = 0;
+    int64_t core_time_ms = 0, core_time_period_ms = int64_t{30} * 24 * 3600 * 1000;
 };
 
 }  // namespace elastic::rm

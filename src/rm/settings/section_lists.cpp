@@ -58,6 +58,13 @@ const SectionList<GroupSettings> &groups()
         {"groups", "core_time_per_job", &Of::core_time_per_job_ms,
          "Of one job: cores at its largest size times its time limit.  0: any.", 0,
          CORE_TIME_MAX_MS, true},
+        {"groups", "core_time", &Of::core_time_ms,
+         "Of all these jobs in a period: cores times time.  Then running jobs continue, and no "
+         "other starts or grows until the next period.  0: any.",
+         0, CORE_TIME_MAX_MS, true},
+        {"groups", "core_time_period", &Of::core_time_period_ms,
+         "Length of these periods.  They follow one another: those of a day begin at midnight UTC.",
+         HOUR_MS, YEAR_MS, true},
     };
     static const SectionList<Of> list = {
         "a group", "doc/admin/limits.md", "students",
