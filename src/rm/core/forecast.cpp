@@ -13,7 +13,9 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int QUEUE_MAX = 100;          /* beyond this position it is unreliable, and takes long */
+/* Jobs in front of it, without those that do not delay it: with more it is unreliable, and takes
+ * long. */
+constexpr int DELAYING_MAX = 100, VISITED_MAX = 1000;
 
 /* Cores that running jobs release, under policies that take them (fill_plan.h). */
 std::optional<Outlook> outlook_of(const State &state)
@@ -25,6 +27,22 @@ std::optional<Outlook> outlook_of(const State &state)
                   kind == PolicyKind::EFFICIENT ? efficient_rules() : any_sizes());
     plan.expect_freed();
     return plan.outlook();
+}
+
+/* The size with which it starts; 0: the nodes that it may use cannot hold it. */
+int size_at_start(const State &state, const JobSpec &spec)
+{
+    PolicyKind kind = state.config.policy;
+    bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
+    int size = !fixed ? size_at_least(spec, 1) : fixed_size(state, spec);
+    return size > 0 && runnable(state, spec, size) ? size : 0;
+}
+
+/* The same if no node were reserved for others. */
+int size_unreserved(const State &state, const JobSpec &spec)
+{
+    bool is_reduced = !state.config.reservations.empty();
+    return size_at_start(state, is_reduced ? state.unreserved(spec) : spec);
 }
 
 /* Starts the jobs of the queue in order, each as soon as enough jobs have ended. */
@@ -39,78 +57,206 @@ class Course {
             const Job &job = state.jobs.at(id);
             bool ends = job.state == JobState::COMPLETING;
             int64_t end_ms = ends ? state.now_ms : job.limit_at_ms;
-            if (end_ms == NEVER || (ends && outlook))   /* it has released all at once */
+            if (end_ms == NEVER)
                 continue;
             bool is_rest = outlook && outlook->at_end.contains(id);
-            const Booking &given = is_rest ? outlook->at_end.at(id) : state.booking(id);
-            ends_.emplace(std::max(end_ms, state.now_ms), Ending{id, given.shares});
+            Booking booking = is_rest ? outlook->at_end.at(id) : state.booking(id);
+            int64_t cores = state.booking(id).cores;
+            if (ends && outlook)        /* it has released all at once */
+                booking = Booking();
+            ends_.emplace(std::max(end_ms, state.now_ms),
+                          Ending{id, std::move(booking.shares), {&job.spec, cores}});
         }
     }
 
+    /* The specification with the nodes that it may use at the present time of the course: those
+     * reserved for others depend on it. */
+    JobSpec present_spec(const Job &job) const
+    {
+        if (state_.config.reservations.empty())
+            return job.spec;
+        Job then = job;
+        state_.enter(then, now_ms_);
+        return then.spec;
+    }
+
+    /* Whether the limits of its user and their groups allow it now. */
+    bool is_allowed(const JobSpec &spec, int size) const
+    {
+        int64_t cores = int64_t{size} * spec.cores_per_process;
+        auto allows = [&](const Use &use, int64_t running_max, int64_t cores_max) {
+            return (running_max == 0 || use.running < running_max) &&
+                   (cores_max == 0 || use.cores + cores <= cores_max);
+        };
+        auto user = state_.of_user(spec.uid);
+        bool is_one = allows(with_change({user.running, user.cores}, users_, spec.uid),
+                             state_.config.user_running_max, state_.config.user_cores_max);
+        return is_one && std::ranges::all_of(spec.groups, [&](const std::string &name) {
+            const GroupLimit *limit = find_group(state_.config.groups, name);
+            GroupUse use = state_.of_group(name);
+            return !limit || (!is_spent(*limit) &&
+                              allows(with_change({use.running, use.cores}, groups_, name),
+                                     limit->running_max, limit->cores_max));
+        });
+    }
+
     /* False: never, as far as known. */
-    bool start(const Job &job, int size)
+    bool start(const Job &job)
     {
         last_ = 0;
-        int capacity = space_.capacity(job.spec);
-        for (; capacity < size && !ends_.empty(); ends_.erase(ends_.begin())) {
-            const auto &[time_ms, ending] = *ends_.begin();
-            now_ms_ = time_ms;
-            capacity += space_.give(ending.shares, job.spec);
-            last_ = ending.job;
+        JobSpec spec = present_spec(job);
+        int size = size_at_start(state_, spec), capacity = space_.capacity(spec);
+        while (!can_start(spec, size, capacity)) {
+            int64_t change_ms = next_change_ms();
+            if (change_ms != NEVER && (ends_.empty() || change_ms < ends_.begin()->first)) {
+                now_ms_ = change_ms;
+                last_ = 0;
+                spec = present_spec(job);
+                size = size_at_start(state_, spec);
+                capacity = space_.capacity(spec);
+            } else if (!ends_.empty()) {
+                capacity += end_first(spec);
+            } else {
+                return false;
+            }
         }
-        if (capacity < size)
-            return false;
-        const Blocks &blocks = allocated_.emplace_back(space_.allocate(job.spec, size));
-        if (int64_t limit_ms = time_limit(state_, job.spec); limit_ms > 0)
-            ends_.emplace(now_ms_ + limit_ms, Ending{job.id, state_.shares(job.spec, blocks)});
+        const Blocks &blocks = allocated_.emplace_back(space_.allocate(spec, size));
+        Shares shares = state_.shares(spec, blocks);
+        Started started{&job.spec, Booking(shares).cores};
+        count(started, 1);
+        if (int64_t limit_ms = time_limit(state_, spec); limit_ms > 0)
+            ends_.emplace(now_ms_ + limit_ms, Ending{job.id, std::move(shares), started});
         return true;
     }
 
     Forecast present() const { return {now_ms_, last_}; }
 
   private:
+    struct Use {
+        int64_t running = 0, cores = 0;
+    };
+    /* A job on nodes, for the limits. */
+    struct Started {
+        const JobSpec *spec;
+        int64_t cores;
+    };
     struct Ending {
         JobId job;
         Shares shares;
+        Started started;
     };
+
+    bool can_start(const JobSpec &spec, int size, int capacity) const
+    {
+        bool is_open = !spec.in || starts_jobs(*spec.in);
+        return is_open && size > 0 && capacity >= size && is_allowed(spec, size);
+    }
+
+    /* Moves the time to the next end of a job; returns the growth of the capacity. */
+    int end_first(const JobSpec &spec)
+    {
+        auto first = ends_.begin();
+        now_ms_ = first->first;
+        last_ = first->second.job;
+        int more = space_.give(first->second.shares, spec);
+        count(first->second.started, -1);
+        ends_.erase(first);
+        return more;
+    }
+
+    /* In the period in which it is now. */
+    bool is_spent(const GroupLimit &limit) const
+    {
+        return state_.is_spent(limit) && now_ms_ < period_end_ms(limit, state_.now_ms);
+    }
+
+    /* When something else changes than by the end of a job: a reservation begins or ends, or a
+     * group has another budget; NEVER: nothing does. */
+    int64_t next_change_ms() const
+    {
+        int64_t next_ms = NEVER;
+        auto consider = [&](int64_t time_ms) {
+            if (time_ms > now_ms_ && (next_ms == NEVER || time_ms < next_ms))
+                next_ms = time_ms;
+        };
+        for (const NodeReservation &each : state_.config.reservations) {
+            consider(each.from_ms);
+            consider(each.until_ms);
+        }
+        for (const GroupLimit &limit : state_.config.groups) {
+            if (is_spent(limit))
+                consider(period_end_ms(limit, state_.now_ms));
+        }
+        return next_ms;
+    }
+
+    template <class Key>
+    static Use with_change(Use use, const std::map<Key, Use> &changes, const Key &key)
+    {
+        if (auto found = changes.find(key); found != changes.end())
+            use = {use.running + found->second.running, use.cores + found->second.cores};
+        return use;
+    }
+
+    void count(const Started &started, int sign)
+    {
+        auto add = [&](Use &use) {
+            use.running += sign;
+            use.cores += sign * started.cores;
+        };
+        add(users_[started.spec->uid]);
+        for (const std::string &name : started.spec->groups)
+            add(groups_[name]);
+    }
+
     const State &state_;
     Space space_;
     int64_t now_ms_;
     JobId last_ = 0;
     std::multimap<int64_t, Ending> ends_;
-    std::list<Blocks> allocated_;  /* shares point to its elements */
+    std::list<Blocks> allocated_;       /* shares point to its elements */
+    /* changes of their use since the beginning */
+    std::map<uint32_t, Use> users_;
+    std::map<std::string, Use> groups_;
 };
 
-}  // namespace
+/* Whether its partition starts no jobs, whatever ends. */
+bool is_closed(const State &state, const JobSpec &spec)
+{
+    const Partition *partition = state.partition(spec.partition);
+    return partition ? !starts_jobs(*partition) : !state.config.partitions.empty();
+}
 
-namespace {
+/* Whether a job in front of it in the queue comes before it: not one of other nodes, or one that
+ * waits for the limit of another user. */
+bool delays(const State &state, const Course &course, const Job &job, const Job &wanted)
+{
+    const JobSpec &spec = job.spec;
+    int size = size_unreserved(state, spec);
+    bool is_elsewhere = spec.in && wanted.spec.in && !overlap(*spec.in, *wanted.spec.in);
+    bool is_other = spec.uid != wanted.spec.uid;
+    return size > 0 && !is_elsewhere && !is_closed(state, spec) &&
+           !(is_other && (state.full_users.contains(spec.uid) || !course.is_allowed(spec, size)));
+}
 
 /* For a job of the queue, or a job that could be added to it. */
 Forecast forecast_of(const State &state, const Job &wanted)
 {
+    if (size_unreserved(state, wanted.spec) == 0 || is_closed(state, wanted.spec))
+        return {};
     Course course(state);
     QueueKey own = state.queue_key(wanted);
-    int examined = 0;
-    auto start = [&](const Job &job, bool &can_run) {
-        PolicyKind kind = state.config.policy;
-        bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
-        int size = !fixed ? size_at_least(job.spec, 1) : fixed_size(state, job.spec);
-        can_run = size > 0 && runnable(state, job.spec, size);
-        return !can_run || course.start(job, size);
-    };
-    bool can_run = false;
-    for (const QueueKey &key : state.indices().queue) {
-        if (++examined > QUEUE_MAX)
+    int visited = 0, delaying = 0;
+    const auto &queue = state.indices().queue;
+    for (auto next = queue.begin_of_all(); next != queue.end() && *next < own; ++next) {
+        const Job &job = state.jobs.at(next->job);
+        if (++visited > VISITED_MAX)
             return {};
-        if (own <= key)
-            break;
-        const JobSpec &spec = state.jobs.at(key.job).spec;
-        if (spec.in && wanted.spec.in && !overlap(*spec.in, *wanted.spec.in))
-            continue;           /* it does not delay the job */
-        if (!start(state.jobs.at(key.job), can_run))
+        if (delays(state, course, job, wanted) &&
+            (++delaying > DELAYING_MAX || !course.start(job)))
             return {};
     }
-    return start(wanted, can_run) && can_run ? course.present() : Forecast();
+    return course.start(wanted) ? course.present() : Forecast();
 }
 
 }  // namespace
@@ -129,8 +275,7 @@ Forecast forecast_of_new(const State &state, const JobSpec &spec)
     job.spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
     state.enter(job.spec);
     job.submitted_ms = state.now_ms;
-    bool is_closed = job.spec.in && !starts_jobs(*job.spec.in);
-    if (spec.held || is_closed || !spec.dependencies.empty())
+    if (spec.held || !spec.dependencies.empty())
         return {};
     Forecast found = forecast_of(state, job);
     if (found.start_ms != NEVER && found.start_ms < spec.begin_ms)

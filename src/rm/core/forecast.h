@@ -1,6 +1,8 @@
 /*
  * Forecast of the start of a waiting job: the latest time, if no other job comes before it and all
- * jobs use their whole time limits.  With `fill` and `measured`, malleable jobs give cores as the
+ * jobs use their whole time limits.  It counts all that a start needs: cores (and memory as cores),
+ * GPUs, listed and excluded nodes, the nodes of the partition, reservations, and the limits of the
+ * user and of groups.  With `fill` and `measured`, malleable jobs give cores as the
  * reservation of the first waiting job assumes (clause X3 of the performance specification); with
  * `efficient` they only return loans.  For display; no decision depends on it.  Pure.
  */

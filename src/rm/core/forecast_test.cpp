@@ -111,5 +111,164 @@ TEST(ForecastTest, a_long_queue_is_not_examined_whole)
     EXPECT_EQ(forecast(driver.core.state(), 150).start_ms, NEVER);
 }
 
+constexpr PolicyKind ALL[] = {PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
+                              PolicyKind::EFFICIENT, PolicyKind::MEASURED};
+
+/* Two nodes of four cores and two GPUs; a job has one of the GPUs of n0. */
+struct GpuQueue : CoreDriver {
+    explicit GpuQueue(PolicyKind policy) : CoreDriver(policy, 2, 4)
+    {
+        for (const char *node : {"n0", "n1"})
+            send(NodeGpusSet{node, 2});
+        first = submit_with_gpus(rigid(3, 10000), 1);
+        second = submit_with_gpus(rigid(1, 20000), 1);
+        for (JobId id : {first, second})
+            run(id);
+    }
+    JobId submit_with_gpus(JobSpec spec, int gpus)
+    {
+        spec.gpus_per_process = gpus;
+        return submit(spec);
+    }
+    Forecast of(JobId id) const { return forecast(core.state(), id); }
+    JobId first, second;
+};
+
+TEST(ForecastTest, a_job_needs_gpus)
+{
+    for (PolicyKind policy : ALL) {
+        GpuQueue queue(policy);
+        int64_t now_ms = queue.now_ms;
+        JobId two = queue.submit_with_gpus(rigid(1, 5000), 2),
+              four = queue.submit_with_gpus(rigid(2, 5000), 2);
+        ASSERT_EQ(queue.job(two).state, JobState::PENDING) << "cores are free";
+        EXPECT_EQ(queue.of(two).start_ms, now_ms + 10000) << to_string(policy);
+        EXPECT_EQ(queue.of(two).waits_for, queue.first);
+        EXPECT_EQ(queue.of(four).start_ms, now_ms + 20000);
+        JobSpec spec = rigid(1, 5000);
+        spec.gpus_per_process = 1;
+        EXPECT_EQ(forecast_of_new(queue.core.state(), spec).start_ms, now_ms + 20000 + 5000)
+            << "after the job that has all";
+    }
+}
+
+TEST(ForecastTest, elastic_jobs_give_gpus)
+{
+    for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {
+        CoreDriver driver(policy, 2, 4);
+        driver.send(NodeGpusSet{"n0", 4});
+        JobSpec spec = malleable(1, 4, 50000);
+        spec.gpus_per_process = 1;
+        JobId grown = driver.submit(spec);
+        driver.run(grown);
+        ASSERT_EQ(driver.job(grown).size(), 4);
+        spec = rigid(1, 5000);
+        spec.gpus_per_process = 3;
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms);
+        spec.gpus_per_process = 4;
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms + 50000);
+    }
+}
+
+TEST(ForecastTest, a_job_needs_its_nodes)
+{
+    for (PolicyKind policy : ALL) {
+        CoreDriver driver(policy, 2, 2);
+        JobId one = driver.submit(rigid(2, 10000)), two = driver.submit(rigid(1, 30000));
+        driver.run(one);
+        driver.run(two);
+        JobSpec spec = rigid(1, 1000);
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms);
+        spec.nodelist = NodeSet({"n0"});
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms + 10000);
+        spec.nodelist = NodeSet();
+        spec.exclude = NodeSet({"n1"});
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms + 10000);
+        spec.exclude = NodeSet();
+        spec.cores_per_process = 2;     /* as for memory */
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms + 10000);
+        spec.whole_nodes = true;
+        spec.nodelist = NodeSet({"n1"});
+        EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, driver.now_ms + 30000);
+    }
+}
+
+TEST(ForecastTest, a_partition_that_starts_no_jobs_has_no_forecast)
+{
+    Config config = CoreDriver::config_of(PolicyKind::FCFS);
+    Partition closed, open;
+    closed.name = "closed";
+    closed.state = PartitionState::DOWN;
+    open.name = "open";
+    open.is_default = true;
+    config.partitions = {closed, open};
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 2});
+    JobId one = driver.submit(rigid(2, 10000));
+    driver.run(one);
+    JobSpec spec = rigid(1, 1000);
+    spec.partition = "closed";
+    JobId waits = driver.submit(spec);
+    JobId next = driver.submit(rigid(1, 1000));
+    EXPECT_EQ(forecast(driver.core.state(), waits).start_ms, NEVER);
+    EXPECT_EQ(forecast_of_new(driver.core.state(), spec).start_ms, NEVER);
+    EXPECT_EQ(forecast(driver.core.state(), next).start_ms, driver.now_ms + 10000);
+}
+
+/* n0 is reserved from the 100th second to the 200th. */
+TEST(ForecastTest, a_job_waits_for_the_end_of_reservations)
+{
+    for (PolicyKind policy : ALL) {
+        Config config = CoreDriver::config_of(policy);
+        config.reservations = {{"course", NodeSet({"n0"}), 1100000, 1200000}};
+        CoreDriver driver(config);
+        for (const char *node : {"n0", "n1"})
+            driver.send(NodeUp{node, 2});
+        const State &state = driver.core.state();
+        int64_t now_ms = driver.now_ms;
+        EXPECT_EQ(forecast_of_new(state, rigid(4, 50000)).start_ms, now_ms);
+        EXPECT_EQ(forecast_of_new(state, rigid(4, 150000)).start_ms, now_ms + 200000);
+        EXPECT_EQ(forecast_of_new(state, rigid(2, 150000)).start_ms, now_ms) << "on the other";
+        EXPECT_EQ(forecast_of_new(state, rigid(2)).start_ms, now_ms) << "on the other";
+        EXPECT_EQ(forecast_of_new(state, rigid(3)).start_ms, now_ms + 200000);
+        JobSpec own = rigid(1, 50000);
+        own.reservation = "course";
+        EXPECT_EQ(forecast_of_new(state, own).start_ms, now_ms + 100000);
+        own.time_limit_ms = 150000;
+        EXPECT_EQ(forecast_of_new(state, own).start_ms, NEVER) << "it is too long";
+        JobId waits = driver.submit(rigid(4, 150000));
+        EXPECT_EQ(forecast(state, waits).start_ms, now_ms + 200000);
+        EXPECT_EQ(forecast(state, waits).waits_for, 0u);
+    }
+}
+
+TEST(ForecastTest, a_job_waits_for_the_limits_of_its_user_and_group)
+{
+    Config config = CoreDriver::config_of(PolicyKind::FCFS);
+    config.user_running_max = 1;
+    config.groups = {{"lab", 0, 4, 0, 0}};
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 16});
+    JobSpec spec = rigid(2, 10000);
+    spec.uid = 1;
+    JobId one = driver.submit(spec);
+    driver.run(one);
+    JobId two = driver.submit(spec), three = driver.submit(spec);
+    const State &state = driver.core.state();
+    int64_t now_ms = driver.now_ms;
+    EXPECT_EQ(forecast(state, two).start_ms, now_ms + 10000);
+    EXPECT_EQ(forecast(state, two).waits_for, one);
+    EXPECT_EQ(forecast(state, three).start_ms, now_ms + 20000);
+    spec.uid = 2;
+    EXPECT_EQ(forecast_of_new(state, spec).start_ms, now_ms) << "of another user";
+    spec.groups = {"lab"};
+    spec.time_limit_ms = 30000;
+    driver.run(driver.submit(spec));
+    spec.uid = 3;
+    EXPECT_EQ(forecast_of_new(state, spec).start_ms, now_ms);
+    spec.minimum = spec.maximum = 3;
+    EXPECT_EQ(forecast_of_new(state, spec).start_ms, now_ms + 30000) << "four cores";
+}
+
 }  // namespace
 }  // namespace elastic::rm

@@ -1,6 +1,7 @@
 /* Limits of Unix groups, and of the core time of one job. */
 
 #include "core/core_driver.h"
+#include "core/forecast.h"
 
 namespace elastic::rm {
 namespace {
@@ -223,6 +224,7 @@ TEST(GroupsTest, members_have_so_much_core_time_in_a_period)
         EXPECT_EQ(restored.value().snapshot(), machine.core.snapshot());
         machine.core = std::move(restored.value());
         const State &state = machine.core.state();
+        EXPECT_EQ(forecast(state, third).start_ms, HOUR) << "in the next period";
         ASSERT_NE(state.timer_ms, NEVER);
         EXPECT_LE(state.timer_ms, HOUR);
         machine.wait(HOUR - machine.now_ms);

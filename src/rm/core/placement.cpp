@@ -393,7 +393,7 @@ void Space::add(const Share &share, int sign)
 
 int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
 {
-    if (!any_node_will_do(spec)) {
+    if (!spec.nodelist.empty()) {
         int before = capacity(spec);
         give(shares);
         return capacity(spec) - before;
@@ -402,9 +402,9 @@ int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
     for (const Share &share : shares) {
         if (!cores_.usable(*share.node))
             continue;
-        int cores = share.node->cores, free = cores_.free(*share.node);
-        more += capacity_on(spec, cores, free + share.cores, 0) - capacity_on(spec, cores, free, 0);
+        int before = capacity_here(spec, *share.node, 0);
         add(share, 1);
+        more += capacity_here(spec, *share.node, 0) - before;
     }
     return more;
 }
