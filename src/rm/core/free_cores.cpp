@@ -165,6 +165,15 @@ void FreeCores::set_gpus(const Node &node, int free)
     present_->gpus.set(node.position, free);
 }
 
+PositionMarks FreeCores::differences(const FreeCores &other) const
+{
+    PositionMarks marks(positions());
+    auto mark = [&](uint32_t position) { marks.add(position); };
+    present_->free.each_difference(other.present_->free, mark);
+    present_->gpus.each_difference(other.present_->gpus, mark);
+    return marks;
+}
+
 bool FreeCores::operator==(const FreeCores &other) const
 {
     auto same = [](const Group &a, const Group &b) {

@@ -11,6 +11,7 @@
 #ifndef ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
 #define ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -55,6 +56,19 @@ class SharedNumbers {
     }
     uint32_t size() const { return size_; }
     std::vector<int> all() const;
+    /* The positions with another number than in `other`, rising.  Parts that both share are not
+     * read. */
+    template <class Visit> void each_difference(const SharedNumbers &other, Visit visit) const
+    {
+        for (uint32_t i = 0; i < size_; i = (i / PART_SIZE + 1) * PART_SIZE) {
+            if (parts_[i / PART_SIZE] == other.parts_[i / PART_SIZE])
+                continue;
+            for (uint32_t at = i; at < std::min(i + PART_SIZE, size_); at++) {
+                if ((*this)[at] != other[at])
+                    visit(at);
+            }
+        }
+    }
 
   private:
     static constexpr uint32_t PART_SIZE = 512;
@@ -122,6 +136,9 @@ class FreeCores {
     const std::vector<Group> &groups() const { return present_->groups; }
     /* Nodes without a used core: one for each number of cores. */
     const std::vector<uint32_t> &idle_groups() const { return layout_->idle; }
+    /* Marks the nodes with another number of free cores or GPUs than in `other`, which began as a
+     * copy of the same. */
+    PositionMarks differences(const FreeCores &other) const;
     bool operator==(const FreeCores &other) const;
 
   private:

@@ -429,14 +429,14 @@ void Space::limit(const Space &other, const Blocks &blocks)
 
 Shares Space::more_than(const Space &other) const
 {
-    std::vector<int> here = cores_.by_position(), there = other.cores_.by_position();
     Shares more;
-    for (uint32_t i = 0; i < here.size(); i++) {
-        const Node &node = cores_.node(i);
-        int gpus = std::max(cores_.gpus(node) - other.cores_.gpus(node), 0);
-        if (here[i] > there[i] || gpus > 0)
-            more.push_back({&node, std::max(here[i] - there[i], 0), gpus});
-    }
+    cores_.differences(other.cores_).each([&](uint32_t position) {
+        const Node &node = cores_.node(position);
+        int cores = std::max(cores_.free(node) - other.cores_.free(node), 0),
+            gpus = std::max(cores_.gpus(node) - other.cores_.gpus(node), 0);
+        if (cores > 0 || gpus > 0)
+            more.push_back({&node, cores, gpus});
+    });
     return more;
 }
 

@@ -4,10 +4,12 @@
  *
  *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
  *   rm_bench long
+ *   rm_bench why
  *   rm_bench decisions SEEDS
  *
  * Prints a line for each load; the exit code is 1 if a target is missed.  `long` measures only
- * single events that concern very many jobs; a run without arguments measures them as well.
+ * single events that concern very many jobs, `why` questions of `elastic why`; a run without
+ * arguments measures them as well.
  * `decisions` prints a digest of all actions on small machines instead: two versions that print the
  * same decide the same.
  */
@@ -17,6 +19,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/forecast.h"
+#include "core/shortage.h"
 #include "sim/busy_machine.h"
 
 namespace elastic::rm {
@@ -185,6 +189,52 @@ bool no_long_events()
     return another_configuration() && good;
 }
 
+/* ---- questions ---- */
+
+/* The longest of these calls, in microseconds. */
+template <class Call> double longest_us(const std::vector<const Job *> &jobs, Call call)
+{
+    double longest = 0;
+    for (const Job *job : jobs) {
+        clock_t from = clock();
+        call(*job);
+        longest = std::max(longest, static_cast<double>(clock() - from) * 1e6 / CLOCKS_PER_SEC);
+    }
+    return longest;
+}
+
+/* About each of the first jobs of the queue: elasticd answers between two events. */
+bool explains_quickly(PolicyKind policy)
+{
+    constexpr size_t JOBS = 50;
+    Load load;
+    load.policy = policy;
+    load.running = 5000;
+    BusyMachine machine(load);
+    const State &state = machine.core().state();
+    std::vector<const Job *> jobs;
+    const auto &queue = state.indices().queue;
+    for (auto next = queue.begin(); next != queue.end() && jobs.size() < JOBS; ++next)
+        jobs.push_back(&state.jobs.at(next->job));
+    double start_us = longest_us(jobs, [&](const Job &job) { forecast(state, job.id); }),
+           shortage_us = longest_us(jobs, [&](const Job &job) { shortage(state, job); }),
+           helpers_us = longest_us(jobs, [&](const Job &job) { helpers_of(state, job.id); }),
+           reason_us = longest_us(jobs, [&](const Job &job) { why_waiting(state, job); });
+    bool good = start_us + shortage_us + helpers_us + reason_us <= EVENT_MAX_US;
+    printf("%-5s why, %d nodes, %d waiting: at most %.1f ms (start %.0f us, shortage %.0f us, "
+           "helpers %.0f us, reason %.0f us)%s\n",
+           to_string(policy), load.nodes, load.waiting,
+           (start_us + shortage_us + helpers_us + reason_us) / 1000, start_us, shortage_us,
+           helpers_us, reason_us, good ? "" : "   MISSED: 20 ms");
+    return good;
+}
+
+bool explains_quickly()
+{
+    bool good = explains_quickly(PolicyKind::EASY);
+    return explains_quickly(PolicyKind::FILL) && good;
+}
+
 void print_decisions(uint64_t seeds)
 {
     constexpr int64_t FEW_EVENTS = 2000;
@@ -218,7 +268,9 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "long") == 0)
         return no_long_events() ? 0 : 1;
-    bool good = argc > 1 || no_long_events();
+    if (argc == 2 && strcmp(argv[1], "why") == 0)
+        return explains_quickly() ? 0 : 1;
+    bool good = argc > 1 || (no_long_events() && explains_quickly());
     for (PolicyKind policy : {PolicyKind::EASY, PolicyKind::FILL}) {
         for (bool slurm : {false, true}) {
             if (!chosen(1, to_string(policy)) || !chosen(2, slurm ? "slurm" : "packed"))
