@@ -84,13 +84,13 @@ class CoreDriver {
     }
     void end(JobId id, int exit_code = 0) { send(StepEnded{id, job(id).step, exit_code, ""}); }
     /* Reports that the step has performed the requested change. */
-    void commit(JobId id, bool free = true)
+    void commit(JobId id, bool free = true, int64_t standstill_ms = 1)
     {
         ASSERT_TRUE(job(id).adaptation);
         uint64_t request = job(id).adaptation->request, epoch = job(id).epoch + 1;
         bool leaving = !job(id).adaptation->leave.empty();
         send(StepAccepted{id, job(id).step, request, request});
-        send(StepCommitted{id, job(id).step, request, epoch, 1});
+        send(StepCommitted{id, job(id).step, request, epoch, standstill_ms});
         if (leaving && free)
             send(StepFreed{id, job(id).step, epoch});
     }

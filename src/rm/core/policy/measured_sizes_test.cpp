@@ -75,6 +75,27 @@ TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
         EXPECT_GT(rules[rule], 0) << rule;
 }
 
+/* Else the released cores would go to another job, which releases them again. */
+TEST(MeasuredTest, no_job_releases_cores_for_one_whose_growth_does_not_pay_yet)
+{
+    const JobSpec spec = malleable(1, 24);
+    MeasuredNumbers gives;
+    gives.scaling = {12, 0, 0, 8, 2, 6, 12};
+    gives.is_measured = true;
+    gives.efficiency_ppm = 500000;
+    gives.since_ms = MINUTE;
+    MeasuredNumbers gets = gives;
+    gets.scaling = {2, 0, 0, 8, 2, 1, 2};
+    gets.times.standstill_ms = 1000;
+    gets.since_ms = 19999;
+    EXPECT_EQ(measured_most(gets, Floor::IDLE), 2) << "its growth does not pay";
+    for (bool trial : {false, true})
+        EXPECT_FALSE(best_exchange(spec, gives, spec, gets, trial));
+    gets.since_ms++;
+    for (bool trial : {false, true})
+        EXPECT_TRUE(best_exchange(spec, gives, spec, gets, trial));
+}
+
 /* K, K3: if no measurement shows that a job needs all processes, half is tried once, if that
  * pays. */
 TEST(MeasuredTest, K_who_is_doubtful_and_what_is_tried)

@@ -91,8 +91,10 @@ struct Mixture {
 
 class MixedMachine {
   public:
-    MixedMachine(const Mixture &mixture, uint64_t seed)
-        : mixture_(mixture), driver_(PolicyKind::MEASURED, 1, mixture.cores)
+    /* `standstill_ms`: the median of the changes; 0: almost none. */
+    MixedMachine(const Mixture &mixture, uint64_t seed, double standstill_ms)
+        : mixture_(mixture), driver_(PolicyKind::MEASURED, 1, mixture.cores),
+          standstill_ms_(standstill_ms), random_(seed)
     {
         for (const Program &program : mixture.programs) {
             ids_.push_back(driver_.submit(malleable(1, mixture.cores)));
@@ -139,7 +141,7 @@ class MixedMachine {
                 if (state == JobState::STARTING)
                     driver_.run(ids_[i]);
                 else if (state == JobState::ADAPTING) {
-                    driver_.commit(ids_[i]);
+                    driver_.commit(ids_[i], true, standstill_ms());
                     changes_[i]++;
                 } else
                     continue;
@@ -148,8 +150,16 @@ class MixedMachine {
         }
     }
 
+    int64_t standstill_ms()
+    {
+        double factor = std::pow(4, std::uniform_real_distribution<double>(-1, 1)(random_));
+        return std::max<int64_t>(std::llround(standstill_ms_ * factor), 1);
+    }
+
     const Mixture &mixture_;
     CoreDriver driver_;
+    double standstill_ms_;
+    std::mt19937_64 random_;
     std::vector<JobId> ids_;
     std::deque<SampledProgram> programs_;
     std::vector<int> changes_;
@@ -163,10 +173,10 @@ struct Outcome {
     bool is_stable = true; /* at most one more of each in 100 samples */
 };
 
-Outcome run(uint64_t seed)
+Outcome run(uint64_t seed, double standstill_ms)
 {
     Mixture mixture(seed);
-    MixedMachine machine(mixture, seed);
+    MixedMachine machine(mixture, seed, standstill_ms);
     int jobs = static_cast<int>(mixture.programs.size());
     machine.go_on(2 * CHANGES_MAX + 4 * jobs);
     Outcome outcome{mixture.best(), machine.sizes()};
@@ -184,23 +194,35 @@ Outcome run(uint64_t seed)
     return outcome;
 }
 
-/* How many of 50 mixtures keep all three conditions, and at least how many must.  Where a curve is
- * flat noise decides on the last process: such a mixture may miss the best sizes by 2, but loses
- * next to nothing by that. */
-TEST(MixturesTest, random_mixtures_come_near_the_best_sizes_in_few_changes_and_stay)
+/* How many of 50 mixtures keep all three conditions. */
+int count_good(double standstill_ms, double loss_max)
 {
-    constexpr int MIXTURES = 50, KEPT_MIN = 47;
+    constexpr int MIXTURES = 50;
     int good = 0;
     for (uint64_t seed = 1; seed <= MIXTURES; seed++) {
-        Outcome outcome = run(seed);
+        Outcome outcome = run(seed, standstill_ms);
         SCOPED_TRACE(testing::Message() << "seed " << seed << ": best "
                                         << testing::PrintToString(outcome.best) << ", found "
                                         << testing::PrintToString(outcome.sizes));
-        EXPECT_LT(outcome.loss, 0.07) << "about 7 % of one job's speed";
+        EXPECT_LT(outcome.loss, loss_max) << "as a part of one job's speed";
         good += outcome.near && outcome.quick && outcome.is_stable;
     }
-    RecordProperty("kept", good);
-    EXPECT_GE(good, KEPT_MIN) << "of " << MIXTURES;
+    testing::Test::RecordProperty("kept", good);
+    return good;
+}
+
+/* Where a curve is flat noise decides on the last process: such a mixture may miss the best sizes
+ * by 2, but loses next to nothing by that. */
+TEST(MixturesTest, random_mixtures_come_near_the_best_sizes_in_few_changes_and_stay)
+{
+    EXPECT_GE(count_good(0, 0.07), 49) << "of 50";
+}
+
+/* Then growths pay later, and the jobs at different times: what a job releases is for another one
+ * that can have it now. */
+TEST(MixturesTest, long_standstills_cause_no_further_changes)
+{
+    EXPECT_GE(count_good(2000, 0.15), 48) << "of 50";
 }
 
 }  // namespace
