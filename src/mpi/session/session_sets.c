@@ -381,6 +381,8 @@ int MPIR_Session_get_pset_info_impl(MPIR_Session * session_ptr, const char *pset
     goto fn_exit;
 }
 
+/* SI7: in a job that does not change through sets, mpi://... is a group as in MPI 4.0, also when one
+ * of its processes has ended. */
 int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *pset_name,
                                       MPIR_Group ** new_group_ptr)
 {
@@ -389,10 +391,12 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_find_set(pset_name, &set);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(MPIR_Session_state_of(&set) == PMI_SET_ENDED, mpi_errno,
-                         MPI_ERR_PROC_ABORTED, "**psetended", "**psetended %s", pset_name);
+    if (MPIR_Session_is_dynamic() || !MPIR_Session_find_predefined(pset_name, &set)) {
+        mpi_errno = MPIR_Session_find_set(pset_name, &set);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_ERR_CHKANDJUMP1(MPIR_Session_state_of(&set) == PMI_SET_ENDED, mpi_errno,
+                             MPI_ERR_PROC_ABORTED, "**psetended", "**psetended %s", pset_name);
+    }
     MPIR_ERR_CHKANDJUMP1(!strcmp(set.name, "mpix://ALL"), mpi_errno, MPI_ERR_ARG, "**psetcall",
                          "**psetcall %s",
                          "mpix://ALL differs between processes, and gives no group");

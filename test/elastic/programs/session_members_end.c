@@ -92,6 +92,26 @@ static void expect_world(bool expected)
     ET_CHECK(running == expected, "SO4: mpi://WORLD %s", running ? "runs on" : "has ended");
 }
 
+/* SI7: programs of MPI 4.0 take the group of mpi://WORLD at any time. */
+static void use_rest_of_world(void)
+{
+    MPI_Group world, rest;
+    MPI_Comm comm;
+    int size;
+
+    ET_MPI(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+    ET_MPI(MPI_Group_size(world, &size));
+    ET_CHECK(size == 3, "SI7: mpi://WORLD has %d processes", size);
+    ET_ERROR(MPI_Comm_create_from_group(world, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+             MPI_ERR_PROC_ABORTED, "SI8: all of mpi://WORLD");
+    ET_MPI(MPI_Group_excl(world, 1, (const int[]) {2}, &rest));
+    ET_MPI(MPI_Comm_create_from_group(rest, "rest", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    et_exercise(comm, "the rest of mpi://WORLD");
+    ET_MPI(MPI_Comm_free(&comm));
+    ET_MPI(MPI_Group_free(&rest));
+    ET_MPI(MPI_Group_free(&world));
+}
+
 static void *write_late(void *unused)
 {
     MPI_Info data = info_of("late", "here");
@@ -175,6 +195,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Info_free(&data));
     check_ended("app://all");
     expect_world(false);
+    use_rest_of_world();
     /* a set that holds this process is read over there */
     make_set(rank ? "app://one" : "app://zero", "mpi://SELF");
     await_set(rank ? "app://zero" : "app://one");
