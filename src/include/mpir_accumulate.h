@@ -6,7 +6,8 @@
 #ifndef MPIR_ACCUMULATE_H_INCLUDED
 #define MPIR_ACCUMULATE_H_INCLUDED
 
-/* The only predefined datatype that a type consists of; MPI_DATATYPE_NULL: there are several. */
+/* The only predefined datatype that a type consists of; MPI_DATATYPE_NULL: there are several, or
+ * none. */
 static inline MPI_Datatype MPIR_Accumulate_basic_type(MPI_Datatype type)
 {
     MPIR_Datatype *ptr = NULL;
@@ -14,10 +15,10 @@ static inline MPI_Datatype MPIR_Accumulate_basic_type(MPI_Datatype type)
     if (MPIR_DATATYPE_IS_PREDEFINED(type))
         return type;
     MPIR_Datatype_get_ptr(type, ptr);
-    return ptr->basic_type;
+    return ptr->size == 0 ? MPI_DATATYPE_NULL : ptr->basic_type;
 }
 
-/* Types of several predefined datatypes are not checked here. */
+/* Types of several predefined datatypes, or of none, are not checked here. */
 static inline bool MPIR_Accumulate_types_differ(MPI_Count count, MPI_Datatype type,
                                                 MPI_Count other_count, MPI_Datatype other_type)
 {

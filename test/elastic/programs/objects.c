@@ -345,6 +345,32 @@ static void accumulate_undefined(int target, MPI_Win win)
     }
 }
 
+/* Types without an element have no predefined datatype, and fit to each other. */
+static void accumulate_nothing(int target, MPI_Win win)
+{
+    int number = 1, result = 0;
+    MPI_Request requests[2];
+    MPI_Datatype none[2];
+
+    ET_MPI(MPI_Type_contiguous(0, MPI_INT, &none[0]));
+    ET_MPI(MPI_Type_vector(0, 1, 1, MPI_DOUBLE, &none[1]));
+    for (int i = 0; i < 2; i++)
+        ET_MPI(MPI_Type_commit(&none[i]));
+    for (int i = 0; i < 4; i++) {
+        MPI_Datatype one = none[i / 2], other = none[i % 2];
+        ET_MPI(MPI_Accumulate(&number, 1, one, target, 0, 1, other, MPI_SUM, win));
+        ET_MPI(MPI_Accumulate(&number, 0, MPI_INT, target, 0, 1, other, MPI_SUM, win));
+        ET_MPI(MPI_Get_accumulate(&number, 1, one, &result, 1, other, target, 0, 1, other, MPI_SUM,
+                                  win));
+        ET_MPI(MPI_Raccumulate(&number, 1, one, target, 0, 1, other, MPI_SUM, win, &requests[0]));
+        ET_MPI(MPI_Rget_accumulate(&number, 1, one, &result, 1, other, target, 0, 1, other,
+                                   MPI_SUM, win, &requests[1]));
+        ET_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    }
+    for (int i = 0; i < 2; i++)
+        ET_MPI(MPI_Type_free(&none[i]));
+}
+
 static void accumulate(void)
 {
     int *memory, ints[2] = {1, 2};
@@ -381,6 +407,7 @@ static void accumulate(void)
         ET_ERROR(MPI_Rget_accumulate(reals, 1, MPI_DOUBLE, ints, 2, MPI_INT, target, 0, 2, MPI_INT,
                                      MPI_SUM, win, &request), MPI_ERR_TYPE, NULL);
         accumulate_undefined(target, win);
+        accumulate_nothing(target, win);
     }
     ET_MPI(MPI_Win_unlock_all(win));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
