@@ -381,8 +381,8 @@ int MPIR_Session_get_pset_info_impl(MPIR_Session * session_ptr, const char *pset
     goto fn_exit;
 }
 
-/* SI7: in a job that does not change through sets, mpi://... is a group as in MPI 4.0, also when one
- * of its processes has ended. */
+/* SI7: in a job that does not change through sets, mpi://... is a group as in MPI 4.0, also when
+ * one of its processes has ended. */
 int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *pset_name,
                                       MPIR_Group ** new_group_ptr)
 {

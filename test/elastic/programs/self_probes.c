@@ -1,9 +1,10 @@
 /*
- * Defect 57 of the base (doc/developer/known-defects.md): the messages of other communicators
- * proceed while a process only probes MPI_COMM_SELF.  Rank 0 has posted a receive and probes, until
- * rank 1 has completed a large synchronous send to it.  Rank 1 then makes a file.
+ * Defects 57 and 63 of the base (doc/developer/known-defects.md): messages proceed while a process
+ * only probes MPI_COMM_SELF, or waits for a request that is polled, as those of files are.  Rank 0
+ * has posted a receive and waits, until rank 1 has completed a large synchronous send to it.  Rank
+ * 1 then makes a file.
  *
- * --call Iprobe|Improbe|Probe|Mprobe.  MPI_Probe and MPI_Mprobe block in one thread.  A second
+ * --call Iprobe|Improbe|Probe|Mprobe|Wait.  MPI_Probe and MPI_Mprobe block in one thread.  A second
  * thread waits for the file and sends the message that they return with.
  */
 
@@ -23,6 +24,50 @@ static void *send_to_self(void *unused)
     ET_MPI(MPI_Send(NULL, 0, MPI_INT, 0, 1, MPI_COMM_SELF));
     return unused;
 }
+
+/* ---- a request that is polled, as those of files are */
+
+static int query_file(void *unused, MPI_Status * status)
+{
+    MPI_Status_set_elements(status, MPI_BYTE, 0);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int free_file(void *unused)
+{
+    return MPI_SUCCESS;
+}
+
+static int cancel_file(void *unused, int complete)
+{
+    return MPI_SUCCESS;
+}
+
+static int poll_file(void *request, MPI_Status * status)
+{
+    return access("arrived", F_OK) == 0 ? MPI_Grequest_complete(*(MPI_Request *) request) :
+        MPI_SUCCESS;
+}
+
+/* Only for several requests. */
+static int wait_files(int count, void **requests, double timeout_s, MPI_Status * statuses)
+{
+    ET_CHECK(0, "MPI_Wait does not wait for %d files", count);
+    return MPI_ERR_OTHER;
+}
+
+static void wait_for_file(void)
+{
+    static MPI_Request request;
+
+    ET_MPI(MPIX_Grequest_start(query_file, free_file, cancel_file, poll_file, wait_files, &request,
+                               &request));
+    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* ---- probes */
 
 static void probe_self(void)
 {
@@ -63,7 +108,10 @@ int main(int argc, char **argv)
     if (rank == 0) {
         ET_MPI(MPI_Irecv(words, INTEGERS, MPI_INT, 1, 2, MPI_COMM_WORLD, &request));
         ET_MPI(MPI_Send(NULL, 0, MPI_INT, 1, 3, MPI_COMM_WORLD));
-        probe_self();
+        if (!strcmp(call, "Wait"))
+            wait_for_file();
+        else
+            probe_self();
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
         ET_CHECK(words[INTEGERS - 1] == INTEGERS - 1, "%d", words[INTEGERS - 1]);
     } else {
