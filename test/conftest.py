@@ -6,7 +6,7 @@ Rules
 - A test marked load_sensitive that fails, and passes at once when repeated, is a flake: it is printed, counted and
   written into the JUnit report.  Three flakes fail the run.
 - After each test no process that it has started may be left.
-- A test that is expected to fail has failed, but for programs of MPICH's suite (test/mpich/expected-fail.list).
+- A test that is expected to fail has failed, but for programs of MPICH's suite (test/mpich/wrong-tests.list).
 - Each selected test must have a result, or the run has failed.  A test that ends pytest by os._exit(0), or replaces it by
   os.exec*, fails.
 - The last line is `N passed, N failed[, N skipped]`.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import suite  # noqa: E402
 from suite import Comparison, Entry, Suite  # noqa: E402
 
 
@@ -53,6 +54,13 @@ def compared(folder: Path, ours: dict[str, str], stock: dict[str, str]) -> tuple
 def test_what_stock_passes_and_ours_never_does_is_a_failure(ours: str, stock: str, result: str, tmp_path: Path) -> None:
     comparison, *_ = compared(tmp_path, {"c": ours}, {"c": stock})
     assert comparison.compare(ENTRIES[2])[0] == result
+
+
+@pytest.mark.parametrize(("ours", "result"), [("failed", "passed"), ("passed", "failed")])
+def test_a_wrong_test_must_fail(ours: str, result: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "wrong_tests", lambda: {"coll/c": "something else"})
+    comparison, *_ = compared(tmp_path, {"c": ours}, {})
+    assert comparison.compare(ENTRIES[2]) == (result, f"{ours}, but the test is wrong: something else")
 
 
 def test_a_folder_runs_at_once_and_stock_what_does_not_pass(tmp_path: Path) -> None:

@@ -226,14 +226,14 @@ def quick_entries(suite: Suite) -> list[Entry]:
     return chosen
 
 
-def expected_failures() -> dict[str, str]:
-    """folder/program -> reason."""
-    known: dict[str, str] = {}
-    for line in (HERE / "expected-fail.list").read_text().splitlines():
-        name, _, reason = line.partition(" ")
+def wrong_tests() -> dict[str, str]:
+    """The tests that expect what stock does wrong: folder/program -> what is right."""
+    wrong: dict[str, str] = {}
+    for line in (HERE / "wrong-tests.list").read_text().splitlines():
+        name, _, right = line.partition(" ")
         if name and not line.startswith("#"):
-            known[name] = reason.strip()
-    return known
+            wrong[name] = right.strip()
+    return wrong
 
 
 # ---------------------------------------------------------------- the comparison
@@ -274,6 +274,8 @@ class Comparison:
         """passed (no worse than stock), failed or skipped (on both), and the results."""
         folder = [each for each in self.chosen if each.folder == entry.folder]
         ours = self.result("ours", entry, folder)
+        if right := wrong_tests().get(f"{entry.folder}/{entry.program}"):
+            return ("passed" if ours == "failed" else "failed"), f"{ours}, but the test is wrong: {right}"
         if ours == "passed":
             return "passed", ours
         bad = [each for each in folder if self.results["ours"].results[each.name] != "passed"]

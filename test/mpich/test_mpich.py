@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from suite import SHOWN_LINES, Comparison, Entry, Suite, expected_failures, quick_entries  # noqa: E402
+from suite import SHOWN_LINES, Comparison, Entry, Suite, quick_entries, wrong_tests  # noqa: E402
 
 pytestmark = pytest.mark.mpich
 
@@ -57,11 +57,13 @@ def test_mpich(entry: Entry | None, suite: Suite) -> None:
     if entry is None:
         return not_prepared(suite)
     result = suite.run([entry])[entry.name]
-    known = expected_failures().get(f"{entry.folder}/{entry.program}")
+    right = wrong_tests().get(f"{entry.folder}/{entry.program}")
     if result == "skipped":
         pytest.skip("MPICH's runtests skips it")
-    if result == "failed" and known:
-        pytest.xfail(f"fails with stock MPICH too: {known}")
+    if right and result == "passed":
+        pytest.fail(f"passes, but the test is wrong: {right}", pytrace=False)
+    if right:
+        pytest.xfail(f"the test is wrong: {right}")
     if result == "failed":
         pytest.fail("\n".join(suite.output.get(entry.name, [])[:SHOWN_LINES]) or "not reached", pytrace=False)
 
