@@ -1,5 +1,5 @@
 /*
- * Defects 57 and 63 of the base (doc/developer/known-defects.md): messages proceed while a process
+ * Defects 57 and 64 of the base (doc/developer/known-defects.md): messages proceed while a process
  * only probes MPI_COMM_SELF, or waits for a request that is polled, as those of files are.  Rank 0
  * has posted a receive and waits, until rank 1 has completed a large synchronous send to it.  Rank
  * 1 then makes a file.
