@@ -22,6 +22,12 @@ def nodes_and_processes_per_node_agree(bench: Bench) -> None:
         ({"nodes": 3, "min": 5}, [2, 2, 1]),
         ({"nodes": 2}, [4, 4]),
         ({"nodes": 2, "processes_per_node": 1}, [1, 1]),
+        ({"nodes": 3, "min": 4}, [2, 1, 1]),
+        ({"nodes": 3, "min": 6, "processes_per_node": 4}, [2, 2, 2]),
+        ({"nodes": 4, "min": 10}, [3, 3, 2, 2]),
+        ({"nodes": 2, "nodes_max": 4, "min": 10}, [4, 3, 3]),
+        ({"nodes": 2, "nodes_max": 4, "min": 5}, [3, 2]),
+        ({"nodes": 3, "min": 2}, [1, 1]),
     ]
     for fields, wanted in cases:
         number = daemon.submit("sleep", "1000", **fields)
@@ -30,10 +36,40 @@ def nodes_and_processes_per_node_agree(bench: Bench) -> None:
         expect(found == wanted and job["exclusive"], f"{fields}: on nodes {found}, wanted {wanted}")
         daemon.post(f"/v1/jobs/{number}/cancel")
         daemon.wait_end(number)
-    for fields in ({"nodes": 3, "min": 4}, {"nodes": 3, "min": 2}, {"nodes": 3, "min": 4, "processes_per_node": 1}):
+    for fields in ({"nodes": 3, "min": 4, "max": 8}, {"nodes": 3, "min": 4, "processes_per_node": 1}):
         reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
         message = reply.body.get("error", {}).get("message", "")
         expect(reply.error() == "field" and re.search(r"use \d nodes", message), f"{fields}: {reply.body}")
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", nodes=3, min=2))
+    expect(reply.body["notes"] == ["the job gets 2 nodes instead of 3, one for each process"], f"{reply.body}")
+    for fields, text in (({"nodes": 5, "min": 7}, "needs 5 nodes for 2 processes each, and there are 4 such nodes"),
+                         ({"nodes": 1, "min": 5}, "needs 1 node for 5 processes, and there are 0 such nodes")):  # fmt: skip
+        reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
+        expect(reply.error() == "range" and text in reply.body["error"]["message"], f"{fields}: {reply.body}")
+
+
+def a_slurm_script_has_its_number_of_nodes(bench: Bench) -> None:
+    """Four processes on three nodes, as Slurm distributes them; the reason while it waits, its nodes and variables."""
+    bench.needs_mpi()
+    daemon = bench.start(nodes=3, cores=4)
+    first = daemon.submit("sleep", "1000")
+    daemon.wait_state(first, "RUNNING")
+    script, output = daemon.folder / "job.sh", daemon.folder / "out"
+    script.write_text("#!/bin/sh\n#SBATCH -N 3 -n 4\n"
+                      "echo $SLURM_JOB_NUM_NODES $SLURM_TASKS_PER_NODE $SLURM_NTASKS ${SLURM_NTASKS_PER_NODE:-none}\n"
+                      "srun sh -c 'echo $SLURM_PROCID $SLURM_NODEID'\n")  # fmt: skip
+    number = int(elastic(daemon, "submit", "--parsable", "-o", str(output), str(script)))
+    why = elastic(daemon, "why", str(number))
+    expect("needs 3 nodes for 2 processes each, there are 2" in why, f"why: {why}")
+    shown = elastic(daemon, "show", str(number))
+    expect(re.search(r"NumNodes=3\b", shown), f"show: {shown}")
+    queue = elastic(daemon, "queue", "--noheader", "-j", str(number), "-o", "%D %C")
+    expect(queue.split() == ["3", "4"], f"queue: {queue}")
+    daemon.post(f"/v1/jobs/{first}/cancel")
+    daemon.wait_end(number)
+    lines = output.read_text().split("\n")
+    expect(lines[0] == "3 2,1(x2) 4 none", f"variables: {lines[0]}")
+    expect(sorted(lines[1:5]) == ["0 0", "1 0", "2 1", "3 2"], f"ranks and nodes: {lines[1:]}")
 
 
 def no_time_limit_over_a_default(bench: Bench) -> None:
@@ -284,7 +320,7 @@ def memory_is_counted_in_cores(bench: Bench) -> None:
 def refusals_name_the_option(bench: Bench) -> None:
     """not the field of the request, which users do not know"""
     daemon = bench.start(config="[job]\ncounted_memory_per_core = 1000\nmax_time_limit = '1h'\n")
-    for words, wanted in ((("-N", "3", "-n", "4"), "-N is 3, but 4 processes"), (("--mem=100G",), "--mem is more than any node has"),
+    for words, wanted in ((("-N", "3", "-n", "4:8"), "-N is 3, but 4 processes"), (("--mem=100G",), "--mem is more than any node has"),
                           (("-t", "2:00:00"), "-t is above"), (("--signal=FOO",), "--signal must be one of"),
                           (("-w", "n99"), "-w names a node that elasticd does not have: n99")):  # fmt: skip
         text = elastic(daemon, "submit", *words, "true", code=1)

@@ -200,6 +200,7 @@ void add_spec(Json &json, const JobSpec &spec)
     json["cores_per_process"] = spec.cores_per_process;
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
     json["exclusive"] = spec.whole_nodes;
+    json["nodes_requested"] = number_or_null(spec.nodes);
     json["gpus_per_process"] = number_or_null(spec.gpus_per_process);
     json["gpus_per_node"] = number_or_null(spec.gpus_per_node);
     json["partition"] = text_or_null(spec.partition);
@@ -369,6 +370,8 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
     };
     return {{"processes", missing->processes},
             {"room", missing->capacity},
+            {"nodes", number_or_null(missing->nodes)},
+            {"open_nodes", missing->nodes > 0 ? Json(missing->open_nodes) : Json()},
             {"full", write(missing->full)},
             {"giving", list(missing->giving)},
             {"overdue", list(missing->overdue)},

@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "api/gpu_request.h"
 #include "api/node_lists.h"
+#include "api/node_request.h"
 #include "base/signal_names.h"
 #include "core/forecast.h"
 #include "core/program_key.h"
@@ -38,23 +39,6 @@ template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum ot
         known += (number++ ? ", " : "") + std::string(each);
     }
     body.fail(name, "must be one of " + known);
-}
-
-/* This number of whole nodes.  Nodes are filled in sequence, so that some numbers of processes
- * need fewer nodes. */
-void put_on_nodes(const BodyReader &body, JobSpec &spec, int nodes)
-{
-    spec.whole_nodes = true;
-    if (!spec.processes_per_node)
-        spec.processes_per_node = (spec.minimum + nodes - 1) / nodes;
-    int used = (spec.minimum + spec.processes_per_node - 1) / spec.processes_per_node;
-    if (used == nodes)
-        return;
-    std::string processes = std::to_string(spec.minimum) + " processes, at most " +
-        std::to_string(spec.processes_per_node) + " on each node, ";
-    body.fail("nodes", "is " + std::to_string(nodes) + ", but " + processes + "use " +
-                           std::to_string(used) + " nodes: give " + std::to_string(used) +
-                           " nodes, or a multiple of " + std::to_string(nodes) + " processes");
 }
 
 /* Memory is counted in cores: each core includes a fixed amount of memory. */
@@ -126,7 +110,8 @@ void read_size_rule(BodyReader &body, JobSpec &spec)
         sizes.fail("rule", wrong);
 }
 
-void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory)
+void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory,
+                std::vector<std::string> &notes)
 {
     spec.extra_slots = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
     spec.cores_per_process = static_cast<int>(body.number("cores_per_process", 1, CORES_MAX, 1));
@@ -134,24 +119,23 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const Memory
                 memory);
     spec.processes_per_node = static_cast<int>(body.number("processes_per_node", 1, CORES_MAX, 0));
     spec.whole_nodes = body.flag("exclusive", false);
-    int nodes = static_cast<int>(body.number("nodes", 1, PROCESSES_MAX, 0));
+    NodeRange range = read_node_range(body);
     int per_node = spec.processes_per_node
         ? spec.processes_per_node
         : std::max(1, cores_of_node / spec.cores_per_process);
-    check_listed(body, spec, nodes);
+    check_listed(body, spec, range.maximum);
     int64_t listed = std::max<int64_t>(static_cast<int64_t>(spec.nodelist.size()), 1);
-    int64_t least = nodes ? int64_t{nodes} * per_node : listed;
+    int64_t least = range.minimum ? int64_t{range.minimum} * per_node : listed;
     spec.minimum =
         static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
     spec.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, spec.minimum));
     spec.preferred = static_cast<int>(body.number("preferred", 1, PROCESSES_MAX, 0));
-    if (nodes)
-        put_on_nodes(body, spec, nodes);
+    spec.elasticity = read_name(
+        body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
+    int nodes = put_on_nodes(body, spec, range, cores_of_node, notes);
     book_memory_of_nodes(body, spec, cores_of_node, memory);
     read_size_rule(body, spec);
     read_gpus(body, spec, nodes);
-    spec.elasticity = read_name(
-        body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
 }
 
 void check_range(const JobSpec &spec)
@@ -344,7 +328,8 @@ Api::Submission Api::read_submission(const Call &call)
     spec.groups = daemon_.group_limits().groups_of(daemon_.users().known(spec.uid));
     spec.nodelist = read_node_set(body, "nodelist", daemon_.state());
     spec.exclude = read_node_set(body, "exclude", daemon_.state());
-    read_sizes(body, spec, cores_of_largest_node(daemon_.state(), spec), memory);
+    read_sizes(body, spec, cores_of_largest_node(daemon_.state(), spec), memory,
+               submission.notes);
     spec.name = body.text("name", JOB_NAME_BYTES_MAX,
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())

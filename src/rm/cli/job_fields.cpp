@@ -72,9 +72,12 @@ FieldValue cores_field(const Json &job)
     return {std::to_string(cores), cores};
 }
 
+/* For a job that waits, the requested number. */
 FieldValue node_count_field(const Json &job)
 {
     auto count = static_cast<int64_t>(list_of(job, "nodes").size());
+    if (count == 0 && !has_ended(job))
+        count = integer_or(job, "nodes_requested", 0);
     return {std::to_string(count), count};
 }
 

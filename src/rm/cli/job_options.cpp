@@ -17,7 +17,6 @@ namespace elastic {
 
 namespace {
 
-constexpr const char *DIRECTIVE = "#ELASTIC";
 constexpr int CORES_PER_PROCESS_MAX = 4096;
 
 /* Adds gpus, gpus_per_process, gpus_per_node. */
@@ -61,8 +60,14 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["preferred"] = options.preferred;
     if (!options.kind.empty())
         request["kind"] = options.kind;
-    if (options.nodes > 0)
-        request["nodes"] = options.nodes;
+    if (!options.nodes.empty()) {
+        auto range = parse_node_range(options.nodes);
+        if (!range)
+            return Error{"-N: " + range.error()};
+        request["nodes"] = range.value().minimum;
+        if (range.value().maximum > range.value().minimum)
+            request["nodes_max"] = range.value().maximum;
+    }
     if (options.extra_slots > 0)
         request["places"] = options.extra_slots;
     if (options.cores_per_process > 0)
@@ -258,8 +263,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
                             "one job for each of these indices, such as 1-100, 0-6:2 or 1,3,5; "
                             "1-100%10: ten at a time"));
     last(command.add_option("-J,--job-name", options.name, "name (default: the program's)"));
-    last(command.add_option("-N,--nodes", options.nodes, "whole nodes")
-             ->check(CLI::Range(1, 1 << 20)));
+    last(command.add_option("-N,--nodes", options.nodes, "whole nodes: 3, or 3-5"));
     last(command.add_option("--places", options.extra_slots,
                             "additional slots, for processes that the program starts one by one")
              ->check(CLI::Range(1, 4096)));
@@ -412,66 +416,6 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
     if (!mpiexec.empty())
         request["mpiexec"] = mpiexec;
     return request;
-}
-
-/* ---- words ----------------------------------------------------------------------------------- */
-
-Result<std::vector<std::string>> split_words(const std::string &line)
-{
-    std::vector<std::string> words;
-    std::string word;
-    bool in_word = false;
-    char quote = 0;
-    for (size_t i = 0; i < line.size(); i++) {
-        char c = line[i];
-        bool escapes = c == '\\' && quote != '\'';
-        if (escapes && i + 1 == line.size())
-            return Error{"a backslash at the end of a line: " + line};
-        if (escapes) {
-            word += line[++i];
-        } else if (quote) {
-            if (c == quote)
-                quote = 0;
-            else
-                word += c;
-        } else if (c == '\'' || c == '"') {
-            quote = c;
-        } else if (c == ' ' || c == '\t' || c == '\r') {
-            if (in_word)
-                words.push_back(std::exchange(word, ""));
-            in_word = false;
-            continue;
-        } else if (c == '#' && !in_word) {
-            break;
-        } else {
-            word += c;
-        }
-        in_word = true;
-    }
-    if (quote)
-        return Error{"a quote is not closed: " + line};
-    if (in_word)
-        words.push_back(word);
-    return words;
-}
-
-Result<std::vector<std::string>> script_options(const std::string &script)
-{
-    std::vector<std::string> words;
-    std::istringstream lines(script);
-    for (std::string line; std::getline(lines, line);) {
-        if (!line.empty() && line.front() != '#' && line.find_first_not_of(" \t\r") != line.npos)
-            break;
-        bool directive = line.starts_with(DIRECTIVE) && line.size() > strlen(DIRECTIVE) &&
-                         isspace(static_cast<unsigned char>(line[strlen(DIRECTIVE)]));
-        if (!directive)
-            continue;
-        auto more = split_words(line.substr(strlen(DIRECTIVE)));
-        if (!more)
-            return Error{more.error()};
-        words.insert(words.end(), more.value().begin(), more.value().end());
-    }
-    return words;
 }
 
 Environment present_environment()

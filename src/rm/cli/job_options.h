@@ -28,7 +28,8 @@ struct JobOptions {
     std::string sizes;          /* a rule of program_sizes.h */
     std::string kind;           /* "rigid", "moldable", "malleable"; empty: depends on the size */
     /* 0: not given */
-    int preferred = 0, extra_slots = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
+    int preferred = 0, extra_slots = 0, cores_per_process = 0, processes_per_node = 0;
+    std::string nodes;                  /* "3", "3-5" */
     bool exclusive = false, held = false, singleton = false, requeue = false, label = false;
     std::string array, memory_per_core, memory_per_node;
     std::string nodelist, exclude;      /* "n[1-3],n7" */

@@ -68,6 +68,21 @@ TEST(JobOptionsTest, sizes_times_and_folders)
     EXPECT_EQ(request_of(options)["time_limit_ms"], 0) << "even where there is a default";
 }
 
+TEST(JobOptionsTest, nodes)
+{
+    JobOptions options;
+    EXPECT_FALSE(request_of(options).contains("nodes"));
+    options.nodes = "3";
+    EXPECT_EQ(request_of(options)["nodes"], 3);
+    EXPECT_FALSE(request_of(options).contains("nodes_max"));
+    options.nodes = "3-5";
+    EXPECT_EQ(request_of(options)["nodes"], 3);
+    EXPECT_EQ(request_of(options)["nodes_max"], 5);
+    options.nodes = "some";
+    EXPECT_EQ(job_request(options, "/here", {}).error(),
+              "-N: 'some' is not a number of nodes, such as 3 or 3-5");
+}
+
 TEST(JobOptionsTest, environment)
 {
     JobOptions options;

@@ -404,6 +404,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"CoresPerProcess", shown(job, "cores_per_process")},
         {"ProcessesPerNode", shown(job, "processes_per_node")},
         {"Exclusive", shown(job, "exclusive")},
+        {"NumNodes", shown(job, "nodes_requested")},
         {"GpusPerProcess", shown(job, "gpus_per_process")},
         {"GpusPerNode", shown(job, "gpus_per_node")},
         {"Partition", shown(job, "partition")},

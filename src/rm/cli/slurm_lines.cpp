@@ -294,12 +294,7 @@ std::optional<std::string> value_here(const Given &given, SlurmOptions &found)
     }
     if (name == "output" || name == "error" || name == "input")
         return of_batch_step(value);
-    size_t hyphen = name == "nodes" ? value.find('-') : value.npos;
-    if (hyphen == value.npos)
-        return value;
-    if (value.substr(hyphen + 1) != value.substr(0, hyphen))
-        add_note(found, given, "the least number counts");
-    return value.substr(0, hyphen);
+    return value;
 }
 
 std::optional<Error> take(const Given &given, SlurmOptions &found)

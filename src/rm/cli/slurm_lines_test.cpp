@@ -118,15 +118,10 @@ TEST(SlurmLinesTest, files_have_the_names_of_the_batch_step)
               (Words{"--output=out.%j", "--error=%x.%4j.0000", "--input=batch.%%J%"}));
 }
 
-TEST(SlurmLinesTest, the_least_number_of_nodes_counts)
+TEST(SlurmLinesTest, a_range_of_nodes_is_passed_on)
 {
-    EXPECT_EQ(words_of("#SBATCH -N 2-2 -n 4\n"), (Words{"--nodes=2", "--ntasks=4"}));
-    auto found = slurm_options("#!/bin/sh\n#SBATCH --nodes=2-4 -n 4\n");
-    ASSERT_TRUE(found) << found.error();
-    EXPECT_EQ(found.value().words, (Words{"--nodes=2", "--ntasks=4"}));
-    ASSERT_EQ(found.value().notes.size(), 1U);
-    EXPECT_EQ(found.value().notes[0],
-              "line 2: --nodes=2-4 is not honoured: the least number counts");
+    EXPECT_EQ(words_of("#SBATCH --nodes=2-4 -n 4\n"), (Words{"--nodes=2-4", "--ntasks=4"}));
+    EXPECT_EQ(words_of("#SBATCH -N 2-4\n"), (Words{"--nodes=2-4", "--ntasks-per-node=1"}));
 }
 
 TEST(SlurmLinesTest, the_command_line_has_the_reasons_too)

@@ -59,7 +59,7 @@ void add_inherited(Json &request)
 std::string option_of(const std::string &field)
 {
     static const std::map<std::string, const char *> OPTIONS = {
-        {"min", "-n"}, {"max", "-n"}, {"nodes", "-N"}, {"time_limit_ms", "-t"},
+        {"min", "-n"}, {"max", "-n"}, {"nodes", "-N"}, {"nodes_max", "-N"}, {"time_limit_ms", "-t"},
         {"processes_per_node", "--ntasks-per-node"}, {"cores_per_process", "-c"},
         {"memory_per_node_mib", "--mem"}, {"memory_per_core_mib", "--mem-per-cpu"},
         {"limit_signal.signal", "--signal"}, {"limit_signal.before_ms", "--signal"},

@@ -84,19 +84,33 @@ std::optional<int64_t> time_seconds(std::string_view text)
 
 }  // namespace
 
-Result<SizeRange> parse_size_range(std::string_view text)
+namespace {
+
+Result<SizeRange> parse_range(std::string_view text, const char *separators, const char *expected)
 {
-    size_t separator = text.find_first_of(":-");
+    size_t separator = text.find_first_of(separators);
     std::string_view low = text.substr(0, separator);
     std::string_view high = separator == text.npos ? low : text.substr(separator + 1);
     auto minimum = parse_number(low, 1, SIZE_MAX_PROCESSES);
     auto maximum = parse_number(high, 1, SIZE_MAX_PROCESSES);
     if (!minimum || !maximum)
-        return Error{"'" + std::string(text) + "' is not a size: give a number of processes such "
-                     "as 4, or MIN:MAX such as 2:8"};
+        return Error{"'" + std::string(text) + "' is not " + expected};
     if (*minimum > *maximum)
         return Error{"'" + std::string(text) + "': the minimum is above the maximum"};
     return SizeRange{static_cast<int>(*minimum), static_cast<int>(*maximum)};
+}
+
+}  // namespace
+
+Result<SizeRange> parse_size_range(std::string_view text)
+{
+    return parse_range(text, ":-",
+                       "a size: give a number of processes such as 4, or MIN:MAX such as 2:8");
+}
+
+Result<SizeRange> parse_node_range(std::string_view text)
+{
+    return parse_range(text, "-", "a number of nodes, such as 3 or 3-5");
 }
 
 Result<int64_t> parse_time_limit(std::string_view text)

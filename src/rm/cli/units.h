@@ -22,6 +22,9 @@ struct SizeRange {
 /* "4" or "2:8" (also "2-8"): processes, 1 to SIZE_MAX_PROCESSES, minimum not above maximum. */
 Result<SizeRange> parse_size_range(std::string_view text);
 
+/* "3" or "3-5": a number of nodes, or as many as are needed between the two. */
+Result<SizeRange> parse_node_range(std::string_view text);
+
 /* Slurm's forms: "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours",
  * "days-hours:minutes", "days-hours:minutes:seconds"; also "90s", "10m", "2h", "1d".
  * Seconds; "unlimited" and "infinite" give 0, which is no limit for Slurm either. */

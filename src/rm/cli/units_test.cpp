@@ -159,6 +159,13 @@ TEST(UnitsTest, sizes)
     EXPECT_EQ(parse_size_range("2-8").value().minimum, 2);
     for (const char *text : {"", "0", "a", "2:", ":2", "8:2", "1:2:3", "-1", "1048577", "2:x"})
         EXPECT_FALSE(parse_size_range(text)) << text;
+    EXPECT_EQ(parse_node_range("3").value().minimum, 3);
+    EXPECT_EQ(parse_node_range("3").value().maximum, 3);
+    EXPECT_EQ(parse_node_range("3-5").value().maximum, 5);
+    for (const char *text : {"", "0", "3:5", "5-3", "3-", "-3", "all"})
+        EXPECT_FALSE(parse_node_range(text)) << text;
+    EXPECT_EQ(parse_node_range("3:5").error(),
+              "'3:5' is not a number of nodes, such as 3 or 3-5");
 }
 
 }  // namespace

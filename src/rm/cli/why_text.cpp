@@ -47,8 +47,24 @@ std::string last_change_text(const Json &job)
            (reason.empty() ? "" : ": " + reason) + ".";
 }
 
-/* "needs capacity for 24 processes, there is capacity for 8; job 3 gives 8 cores": the missing
- * resources. */
+/* "needs capacity for 24 processes, there is capacity for 8", or "needs 3 nodes for 2 processes
+ * each, there are 2". */
+std::string missing_text(const Json &missing)
+{
+    int64_t processes = integer_or(missing, "processes", 0),
+            capacity = integer_or(missing, "room", 0), nodes = integer_or(missing, "nodes", 0),
+            open = integer_or(missing, "open_nodes", 0);
+    if (nodes <= 0)
+        return "needs capacity for " + std::to_string(processes) + " processes, there is " +
+               (capacity > 0 ? "capacity for " + std::to_string(capacity) : "none");
+    int64_t share = (processes + nodes - 1) / nodes;
+    return "needs " + std::to_string(nodes) + (nodes == 1 ? " node for " : " nodes for ") +
+           std::to_string(share) + (share == 1 ? " process" : " processes") +
+           (nodes == 1 ? ", there " : " each, there ") + (open > 1 ? "are " : "is ") +
+           (open > 0 ? std::to_string(open) : "none");
+}
+
+/* "...; job 3 gives 8 cores": the missing resources. */
 std::string shortage_text(const Json &job)
 {
     const Json &missing = object_of(job, "shortage");
@@ -58,8 +74,7 @@ std::string shortage_text(const Json &job)
         return "";
     if (capacity >= processes)
         return "there is capacity for it, but it would delay jobs before it in the queue";
-    std::string text = "needs capacity for " + std::to_string(processes) + " processes, there is ";
-    text += capacity > 0 ? "capacity for " + std::to_string(capacity) : "none";
+    std::string text = missing_text(missing);
     if (std::string full = names_text(list_of(missing, "full")); full != "-")
         text += " (its node list has full nodes: " + full + ")";
     auto add = [&](const char *list, const char *words) {

@@ -39,8 +39,10 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
         return 0;
     }
     int capacity = size;
+    JobSpec unlimited = state.unreserved(spec);
+    unlimited.nodes = 0;        /* that of its start */
     if (state.config.check_capacity)
-        capacity = state.capacity_when_empty(shape_of(state.unreserved(spec)), false);
+        capacity = state.capacity_when_empty(unlimited, false);
     if (size > capacity) {
         why = "all nodes together can hold " + std::to_string(capacity) + " such processes";
         return 0;

@@ -55,17 +55,17 @@ std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
                " may have " + std::to_string(most) + " at once; request less";
     if (!state.config.check_capacity)
         return "";
-    int capacity = state.capacity_when_empty(shape_of(spec), false);
+    int capacity = state.capacity_when_empty(spec, false);
     if (capacity >= size)
         return "";
-    if (!any_node_will_do(spec))
+    if (!any_node_will_do(spec) || spec.nodes > 0)
         return listed_refusal(spec, size, capacity);
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
            std::to_string(state.nodes.size()) + " nodes together can hold " +
            std::to_string(capacity) + " such processes; request less";
 }
 
-/* For a job that cannot use just any node, and needs more than fits. */
+/* For a job that cannot use just any node, or needs a number of them, and needs more than fits. */
 std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capacity) const
 {
     for (const NodeName &name : spec.nodelist) {
@@ -81,6 +81,16 @@ std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capaci
         which = " of reservation " + spec.reservation;
     if (!spec.exclude.empty())
         which += " that it does not exclude";
+    if (spec.nodes > 0) {
+        int share = node_share(spec);
+        int count = state.capacity_when_empty(shape_of(spec), false) / share;
+        return "the job needs " + std::to_string(spec.nodes) +
+               (spec.nodes == 1 ? " node" : " nodes") + " for " + std::to_string(share) +
+               (share == 1 ? " process" : " processes") + (needs_gpus(spec) ? " with GPUs" : "") +
+               (spec.nodes == 1 ? "" : " each") + ", and there " + (count == 1 ? "is " : "are ") +
+               std::to_string(count) + (count == 1 ? " such node" : " such nodes") + which +
+               "; request less";
+    }
     if (needs_gpus(spec))
         return "the job needs at least " + std::to_string(size) + " processes with GPUs, and " +
                (which.empty() ? "all nodes" : "the nodes" + which) +

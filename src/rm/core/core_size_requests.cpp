@@ -117,7 +117,7 @@ int Core::Impl::size_for(const Job &job, std::string &why) const
         why = "not all processes of the job have called MPI_Init_adapt";
         return 0;
     }
-    int capacity = state.config.check_capacity ? state.capacity_when_empty(shape_of(spec), false)
+    int capacity = state.config.check_capacity ? state.capacity_when_empty(spec, false)
                                            : spec.maximum;
     int size = best_size(spec, size_request, capacity);
     if (size == 0)

@@ -78,6 +78,11 @@ bool is_own_size(const JobSpec &spec, int size)
            (size > spec.maximum && size <= most_processes(spec));
 }
 
+int least_capacity(const JobSpec &spec)
+{
+    return is_spread(spec) ? spec.nodes * node_share(spec) : size_at_least(spec, 1);
+}
+
 std::string describe(const Dependency &dependency)
 {
     return std::string(to_string(dependency.kind)) + ":" + std::to_string(dependency.job);
@@ -239,6 +244,26 @@ std::string wrong_with_gpus(const JobSpec &spec)
     return "";
 }
 
+/* Empty, or why a job cannot have this number of nodes. */
+std::string wrong_with_number(const JobSpec &spec)
+{
+    std::string nodes = std::to_string(spec.nodes) + (spec.nodes == 1 ? " node" : " nodes");
+    if (spec.nodes == 0)
+        return "";
+    if (spec.nodes < 0 || !spec.whole_nodes || spec.elasticity != Elasticity::RIGID)
+        return "a number of nodes is for a rigid job with whole nodes";
+    if (spec.nodes > spec.minimum)
+        return "a job on " + nodes + " has at least one process on each: it cannot have " +
+               std::to_string(spec.minimum);
+    if (spec.processes_per_node > 0 && node_share(spec) > spec.processes_per_node)
+        return std::to_string(spec.minimum) + " processes do not fit on " + nodes +
+               ", at most " + std::to_string(spec.processes_per_node) + " on each";
+    if (spec.nodelist.size() > static_cast<size_t>(spec.nodes))
+        return "its node list names " + std::to_string(spec.nodelist.size()) +
+               " nodes, and the job has " + std::to_string(spec.nodes);
+    return "";
+}
+
 /* Empty, or why a job cannot have these nodes. */
 std::string wrong_with_lists(const JobSpec &spec)
 {
@@ -296,6 +321,8 @@ std::string check(const JobSpec &spec)
     if (spec.processes_per_node < 0 || spec.processes_per_node > SIZE_MAX_PROCESSES)
         return outside("processes per node", spec.processes_per_node, 0, SIZE_MAX_PROCESSES);
     if (std::string wrong = wrong_with_lists(spec); !wrong.empty())
+        return wrong;
+    if (std::string wrong = wrong_with_number(spec); !wrong.empty())
         return wrong;
     if (std::string wrong = wrong_with_gpus(spec); !wrong.empty())
         return wrong;

@@ -15,27 +15,29 @@ int capacity_on(const JobSpec &spec, int cores, int free, int own)
         capacity = cores / spec.cores_per_process - own;
     else if (spec.whole_nodes && free < cores)
         capacity = 0;
-    if (spec.processes_per_node > 0)
-        capacity = std::min(capacity, spec.processes_per_node - own);
-    return std::max(capacity, 0);
+    if (int share = node_share(spec); share > 0)
+        capacity = std::min(capacity, share - own);
+    return own > 0 ? std::max(capacity, 0) : all_or_none(spec, std::max(capacity, 0));
 }
 
 bool any_core_will_do(const JobSpec &spec)
 {
-    return spec.cores_per_process == 1 && spec.processes_per_node == 0 && !spec.whole_nodes &&
+    return spec.cores_per_process == 1 && node_share(spec) == 0 && !spec.whole_nodes &&
            any_node_will_do(spec);
 }
 
 bool any_node_will_do(const JobSpec &spec)
 {
-    return spec.nodelist.empty() && spec.exclude.empty() && !needs_gpus(spec) &&
+    return spec.nodelist.empty() && spec.exclude.empty() && !needs_gpus(spec) && !is_spread(spec) &&
            (!spec.in || spec.in->nodes.empty());
 }
 
 JoiningSpec::JoiningSpec(const JobSpec &spec) : spec_(spec)
 {
-    if (!spec.nodelist.empty())
-        copy_.emplace(spec).nodelist = NodeSet();
+    if (spec.nodelist.empty() && spec.nodes == 0)
+        return;
+    copy_.emplace(spec).nodelist = NodeSet();
+    copy_->nodes = 0;
 }
 
 namespace {
@@ -136,7 +138,9 @@ int Space::capacity_here(const JobSpec &spec, const Node &node, int own) const
     int gpus = cores_.gpus(node) - (own > 0 ? 0 : spec.gpus_per_node);
     if (gpus < 0)
         return 0;
-    return spec.gpus_per_process > 0 ? std::min(capacity, gpus / spec.gpus_per_process) : capacity;
+    if (spec.gpus_per_process > 0)
+        capacity = std::min(capacity, gpus / spec.gpus_per_process);
+    return own > 0 ? capacity : all_or_none(spec, capacity);
 }
 
 int64_t Space::capacity_of_all(const JobSpec &spec) const
@@ -205,7 +209,12 @@ int Space::capacity(const JobSpec &spec, const Blocks &own) const
     int64_t all = capacity_of_all(spec);
     for (const Own &each : usable_own(spec, own))
         all += each.capacity - capacity_here(spec, *each.node, 0);
-    return within_int(all);
+    return within_int(own.empty() ? processes_for(spec, all) : all);
+}
+
+int Space::nodes_for(const JobSpec &spec) const
+{
+    return within_int(capacity_of_all(spec) / node_share(spec));
 }
 
 int Space::capacity_within(const JobSpec &spec, const Blocks &own) const
@@ -355,10 +364,36 @@ std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &process
     return usable_own(spec, blocks);
 }
 
+/* A new job; in the order of the nodes' names. */
+Blocks Space::allocate_spread(const JobSpec &spec)
+{
+    int listed = static_cast<int>(spec.nodelist.size());
+    std::vector<Own> own;
+    std::vector<Piece> pieces;
+    auto by_name = [](const auto &a, const auto &b) { return a.node->position < b.node->position; };
+    for (const NodeName &name : spec.nodelist) {
+        own.push_back({state_->node(name), node_share(spec), 0});
+        pieces.push_back({own.back().node, 0, 0});
+    }
+    std::ranges::sort(own, by_name);
+    choose_others(spec, (spec.nodes - listed) * node_share(spec), own, pieces);
+    std::ranges::sort(pieces, by_name);
+    Blocks blocks;
+    int with_more = spec.minimum % spec.nodes;
+    for (const Piece &piece : pieces) {
+        int here = spec.minimum / spec.nodes + (with_more-- > 0 ? 1 : 0);
+        book({piece.node, here, piece.node->cores, gpus_on_node(spec, here)});
+        blocks.push_back({piece.node->name, here});
+    }
+    return blocks;
+}
+
 /* For a job whose size is not fixed, the processes on listed nodes are the first ranks: a job
  * that starts smaller, or shrinks, loses the last ones. */
 Blocks Space::allocate(const JobSpec &spec, int processes, const Blocks &own)
 {
+    if (own.empty() && is_spread(spec))
+        return allocate_spread(spec);
     Blocks blocks;
     bool listed = own.empty() && !spec.nodelist.empty();
     std::vector<Own> present =
@@ -393,7 +428,7 @@ void Space::add(const Share &share, int sign)
 
 int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
 {
-    if (!spec.nodelist.empty()) {
+    if (!spec.nodelist.empty() || is_spread(spec)) {
         int before = capacity(spec);
         give(shares);
         return capacity(spec) - before;

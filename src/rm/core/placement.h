@@ -4,7 +4,8 @@
  * Preference: the job's own nodes, then the one node that fits best, then as few nodes as possible;
  * in the order of their names where nothing else decides.  Excluded nodes, and those outside the
  * partition, have no capacity.  A job that holds no nodes has no capacity while one of its listed
- * nodes has none; it gets a process on each of these first.
+ * nodes has none; it gets a process on each of these first.  If its processes are spread on a
+ * number of nodes, a node without capacity for its share has none at all.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
@@ -22,11 +23,11 @@ bool any_core_will_do(const JobSpec &spec);
 /* The processes of each node put together; for lists in which the order of ranks does not
  * matter. */
 Blocks gathered(const Blocks &blocks);
-/* It names no nodes, is in no partition of some nodes, and needs no GPUs. */
+/* It names no nodes, is in no partition of some nodes, needs no GPUs, and is not spread. */
 bool any_node_will_do(const JobSpec &spec);
 
 /* The specification of a job for processes that join running ones: they need not be on the
- * listed nodes, where the job already has processes. */
+ * listed nodes, where the job already has processes, and need not keep its number of nodes. */
 class JoiningSpec {
   public:
     explicit JoiningSpec(const JobSpec &spec);
@@ -34,7 +35,7 @@ class JoiningSpec {
 
   private:
     const JobSpec &spec_;
-    std::optional<JobSpec> copy_;       /* without the list, if there is one */
+    std::optional<JobSpec> copy_;       /* without the list and the number, if it has one */
 };
 
 /* Converts a number of processes of all nodes together to an int. */
@@ -53,6 +54,8 @@ class Space {
     /* The same, but only on the nodes of `own`. */
     int capacity_within(const JobSpec &spec, const Blocks &own) const;
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
+    /* Number of nodes that have capacity for the share of a job with a number of nodes. */
+    int nodes_for(const JobSpec &spec) const;
     /* Books `processes` and returns their nodes; they must fit. */
     Blocks allocate(const JobSpec &spec, int processes, const Blocks &own = {});
 
@@ -102,6 +105,7 @@ class Space {
     /* Null: all. */
     const PositionSet *positions_of_partition(const JobSpec &spec) const;
     std::vector<Own> allocate_listed(const JobSpec &spec, int &processes, Blocks &blocks);
+    Blocks allocate_spread(const JobSpec &spec);
     std::vector<Own> usable_own(const JobSpec &spec, const Blocks &own) const;
     void book(const Piece &piece);
     std::vector<Piece> choose(const JobSpec &spec, int processes,

@@ -77,7 +77,9 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
     if (!is_queued(job) || size == 0 || !runnable(state, job.spec, size))
         return std::nullopt;
     Space space(state);
-    Shortage missing{size, space.capacity(job.spec), {}, {}, {}, {}};
+    Shortage missing{size, space.capacity(job.spec), job.spec.nodes, 0, {}, {}, {}, {}};
+    if (job.spec.nodes > 0)
+        missing.open_nodes = space.nodes_for(job.spec);
     for (const NodeName &node : job.spec.nodelist) {
         if (space.capacity_within(job.spec, {{node, 0}}) == 0)
             missing.full.push_back(node);

@@ -21,6 +21,8 @@ struct Giving {
 struct Shortage {
     int processes = 0;          /* the number with which it would start, at least */
     int capacity = 0;               /* number that fits now, if no other job waited */
+    int nodes = 0;              /* the number that it requires; 0: none */
+    int open_nodes = 0;         /* of these, as many have capacity now */
     std::vector<NodeName> full;     /* listed nodes on which no process fits */
     std::vector<Giving> giving; /* for any waiting job */
     /* jobs that have agreed to shrink, but do not reach a probe: their cores are not counted on */

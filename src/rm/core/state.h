@@ -59,6 +59,7 @@ struct Booking {
 /* The properties of a job that determine how many of its processes fit on the empty machine. */
 struct Shape {
     int cores_per_process = 1, processes_per_node = 0;
+    bool all_or_none = false;   /* a node holds that number of processes or is not used */
     int gpus_per_process = 0, gpus_per_node = 0;
     NodeSet nodelist, exclude;
     NodeSet partition;          /* its nodes; empty: all nodes */
@@ -66,7 +67,7 @@ struct Shape {
 };
 inline Shape shape_of(const JobSpec &spec)
 {
-    return {spec.cores_per_process, spec.processes_per_node, spec.gpus_per_process,
+    return {spec.cores_per_process, node_share(spec), spec.nodes > 0, spec.gpus_per_process,
             spec.gpus_per_node, spec.nodelist, spec.exclude, nodes_of_partition(spec)};
 }
 
@@ -90,7 +91,7 @@ struct Awaited {
 /* Waiting jobs of one shape. */
 struct ShapeQueue {
     int capacity = 0;               /* of all nodes that are up */
-    std::set<std::pair<int, JobId>> jobs;       /* by their smallest size */
+    std::set<std::pair<int, JobId>> jobs;       /* by least_capacity */
     bool operator==(const ShapeQueue &) const = default;
 };
 
@@ -236,8 +237,9 @@ class State {
     /* Number of processes that fit on the machine without jobs: on all nodes that are up, or on
      * all that are known. */
     int capacity_when_empty(const Shape &shape, bool up_only) const;
+    int capacity_when_empty(const JobSpec &spec, bool up_only) const;
     /* Capacity of the nodes that are up; known without a search for the jobs of the queue. */
-    int capacity_up(const Shape &shape) const;
+    int capacity_up(const JobSpec &spec) const;
     /* The first node of its list that is not up, or does not exist; empty: none. */
     std::string missing_node(const JobSpec &spec) const;
     /* Time from which the job may be grown although no job needs it. */

@@ -287,7 +287,7 @@ int State::capacity_of(const Shape &shape, const Node &node) const
         capacity = std::min(capacity, shape.processes_per_node);
     if (shape.gpus_per_process > 0)
         capacity = std::min(capacity, gpus / shape.gpus_per_process);
-    return capacity;
+    return shape.all_or_none && capacity < shape.processes_per_node ? 0 : capacity;
 }
 
 int State::capacity_when_empty(const Shape &shape, bool up_only) const
@@ -324,11 +324,18 @@ int State::capacity_when_empty(const Shape &shape, bool up_only) const
     return static_cast<int>(std::min<int64_t>(capacity, std::numeric_limits<int>::max() - 1));
 }
 
-int State::capacity_up(const Shape &shape) const
+int State::capacity_when_empty(const JobSpec &spec, bool up_only) const
 {
+    return static_cast<int>(processes_for(spec, capacity_when_empty(shape_of(spec), up_only)));
+}
+
+int State::capacity_up(const JobSpec &spec) const
+{
+    Shape shape = shape_of(spec);
     auto queued = indices_.shapes.find(shape);
-    return queued == indices_.shapes.end() ? capacity_when_empty(shape, true)
-                                           : queued->second.capacity;
+    int capacity = queued == indices_.shapes.end() ? capacity_when_empty(shape, true)
+                                                   : queued->second.capacity;
+    return static_cast<int>(processes_for(spec, capacity));
 }
 
 std::string State::missing_node(const JobSpec &spec) const

@@ -43,19 +43,23 @@ std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
                (node ? std::string("is ") + to_string(node->state()) : "does not exist any more") +
                (why.empty() ? "" : " (" + why + ")");
     }
-    bool lacks = !any_node_will_do(spec) &&
-        state.capacity_when_empty(shape_of(spec), true) < size_at_least(spec, 1);
+    bool lacks = (!any_node_will_do(spec) || spec.nodes > 0) &&
+        state.capacity_when_empty(spec, true) < size_at_least(spec, 1);
     if (!lacks)
         return "";
     bool is_reduced = spec.reservation.empty() && spec.in && !spec.in->without.empty();
-    if (is_reduced && state.capacity_when_empty(shape_of(state.unreserved(spec)), true) >=
-                          size_at_least(spec, 1))
+    if (is_reduced &&
+        state.capacity_when_empty(state.unreserved(spec), true) >= size_at_least(spec, 1))
         return why_reserved(state, spec);
     std::string which = needs_gpus(spec) ? "with GPUs" : "that it does not exclude";
     if (!spec.reservation.empty())
         which = "of reservation " + spec.reservation;
     else if (!nodes_of_partition(spec).empty())
         which = "of partition " + spec.partition + (spec.exclude.empty() ? "" : " " + which);
+    else if (spec.exclude.empty() && !needs_gpus(spec))
+        return "ReqNodeNotAvail: it needs " + std::to_string(spec.nodes) +
+               (spec.nodes == 1 ? " whole node" : " whole nodes") +
+               ", and nodes are down or draining";
     return "ReqNodeNotAvail: nodes " + which + " are down or draining";
 }
 

@@ -21,6 +21,15 @@ const moment = (ms) => (new Date(ms).toDateString() === new Date().toDateString(
 const ofJob = (number) => (number ? `job ${number}` : "a job");
 const sizesOf = (job) => (job.min === job.max ? String(job.min) : `${job.min}:${job.max}`);
 
+function missingText(missing) {
+  if (!missing.nodes) {
+    return `needs capacity for ${missing.processes} processes, there is ${missing.room > 0 ? `capacity for ${missing.room}` : "none"}`;
+  }
+  const share = Math.ceil(missing.processes / missing.nodes), one = missing.nodes === 1;
+  return `needs ${missing.nodes} ${one ? "node" : "nodes"} for ${share} ${share === 1 ? "process" : "processes"}${one ? "" : " each"}, ` +
+    `there ${missing.open_nodes > 1 ? "are" : "is"} ${missing.open_nodes > 0 ? missing.open_nodes : "none"}`;
+}
+
 /* The missing resources, and the jobs that give some. */
 function shortageText(missing) {
   if (!missing || !missing.processes) return "";
@@ -28,7 +37,7 @@ function shortageText(missing) {
   const list = (jobs, words) => (jobs && jobs.length
     ? "; " + jobs.map((each) => `${ofJob(each.job)} ${words} ${each.cores} cores`).join(", ") : "");
   const overdue = list(missing.overdue, "was to give");
-  return `needs capacity for ${missing.processes} processes, there is ${missing.room > 0 ? `capacity for ${missing.room}` : "none"}` +
+  return missingText(missing) +
     (missing.full && missing.full.length ? ` (its node list has full nodes: ${missing.full.join(", ")})` : "") +
     list(missing.giving, "gives") + list(missing.suspended, "is suspended and keeps") +
     overdue + (overdue ? ", and does not reach a probe" : "");

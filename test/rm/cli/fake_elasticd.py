@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 SUBMIT_FIELDS = {
     "command", "script", "directory", "environment", "min", "max", "preferred", "kind", "sizes", "nodes",
-    "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
+    "cores_per_process", "processes_per_node", "nodes_max", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
     "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib", "gpus_per_process", "gpus_per_node",
     "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude", "partition", "reservation", "gpus",

@@ -31,6 +31,7 @@ def test_why(browser: Browser, site: Site, fake: MadeUp, mpi: Path) -> None:  # 
              "helpers": [{"job": 1, "from": 16, "size": 8, "committed": False}, {"job": 3, "from": 2, "size": 1, "committed": True}]}),
         (4, {"shortage": late | {"room": 0, "full": ["n1"], "giving": [], "overdue": [{"job": 1, "cores": 2}]}}),
         (4, {"shortage": late | {"giving": [], "suspended": [{"job": 1, "cores": 2}]}}), (4, {"shortage": late | {"room": 16}}),
+        (4, {"shortage": late | {"nodes": 3, "open_nodes": 1}}), (4, {"shortage": late | {"nodes": 1, "open_nodes": 0, "processes": 1, "room": 0}}),
         (1, {"adaptation": overdue}), (1, {"why": "4 processes: measured", "last_change": change}), (1, {"last_change": change}),
         (1, {"performance": {"held_because": "cost"}}), (1, {"suspended_since_ms": soon, "keeps_waiting": [4]}),
         (1, {"suspended_since_ms": soon, "keeps_waiting": [4, None]}),

@@ -207,10 +207,11 @@ Blocks slots_for(const State &state, const Job &job, const SlotRequest &slot_req
     if (count <= 0 || (state.wanted_nodes > 0 && !on_own_alone) ||
         (state.indices().free_cores == 0 && !job.spec.whole_nodes))
         return {};
+    const JoiningSpec spec(job.spec);
     SlotsFor slots(state, job, slot_request, count);
     for (const NodeName &node : nodes_for(state, job, slot_request)) {
         Blocks own = {{node, processes_on(job, node)}};
-        while (!slots.is_closed(node) && slots.open().capacity_within(job.spec, own) > 0 &&
+        while (!slots.is_closed(node) && slots.open().capacity_within(spec, own) > 0 &&
                slots.add(own))
             own[0].processes++;
     }
@@ -219,7 +220,6 @@ Blocks slots_for(const State &state, const Job &job, const SlotRequest &slot_req
     auto is_closed = [&](const Block &block) { return slots.is_closed(block.node); };
     Blocks own = append(all_of(job), slots.blocks());
     std::erase_if(own, is_closed);
-    const JoiningSpec spec(job.spec);
     while (slot_request.host.empty() && slots.open().fits(spec, 1, own) && slots.add(own)) {
         append(own, {slots.blocks().back().node, 1});
         if (slot_request.exclusive)
@@ -254,10 +254,11 @@ Blocks slots_for_spawned(const State &state, const Job &job, int64_t most)
 int capacity_on_own_nodes(const State &state, const Job &job, const SlotRequest &slot_request)
 {
     int capacity = 0;
+    const JoiningSpec spec(job.spec);
     const Blocks world = pending_world(job);
     for (const NodeName &name : own_nodes(state, job, slot_request)) {
         const Node *node = state.node(name);
-        int here = node ? capacity_on(job.spec, node->cores, node->cores, 0) : 0;
+        int here = node ? capacity_on(spec, node->cores, node->cores, 0) : 0;
         for (const Block &block : world)
             here -= block.node == name ? block.processes : 0;
         capacity += std::max(slot_request.exclusive ? std::min(here, 1) : here, 0);
@@ -272,10 +273,11 @@ Blocks created_for(const State &state, const Job &job, int64_t most)
         return {};
     Space now(state);
     Blocks own = present(job);
-    if (!now.fits(job.spec, count, own))
+    const JoiningSpec spec(job.spec);
+    if (!now.fits(spec, count, own))
         return {};
     Space after = now;
-    Blocks created = after.allocate(job.spec, count, own);
+    Blocks created = after.allocate(spec, count, own);
     return Protected(state, job, job.size_request->since_ms).allows(now, after) ? created
                                                                                 : Blocks();
 }

@@ -1,0 +1,81 @@
+/* See node_request.h. */
+
+#include "api/node_request.h"
+
+namespace elastic::rm {
+
+namespace {
+
+int quotient_up(int dividend, int divisor)
+{
+    return (dividend + divisor - 1) / divisor;
+}
+
+/* Nodes are filled in sequence, so that some numbers of processes need fewer nodes. */
+[[noreturn]] void fail_with_use(const BodyReader &body, const JobSpec &spec, int nodes, int used)
+{
+    std::string text = "is " + std::to_string(nodes) + ", but " + std::to_string(spec.minimum) +
+                       " processes, at most " + std::to_string(spec.processes_per_node) +
+                       " on each node, use " + std::to_string(used) + " nodes: give " +
+                       std::to_string(used) + " nodes, or ";
+    if (spec.elasticity == Elasticity::RIGID)
+        body.fail("nodes", text + std::to_string(int64_t{nodes} * spec.processes_per_node) +
+                               " processes at most");
+    body.fail("nodes", text + "a multiple of " + std::to_string(nodes) +
+                           " processes; a rigid job may have any number");
+}
+
+/* At least as many as its processes need; a node without a process is not used. */
+int number_for_rigid(const JobSpec &spec, NodeRange range, int cores_of_node)
+{
+    int on_node = std::max(1, cores_of_node / spec.cores_per_process);
+    if (spec.processes_per_node > 0)
+        on_node = std::min(on_node, spec.processes_per_node);
+    int needed = std::max({quotient_up(spec.minimum, on_node), range.minimum,
+                           static_cast<int>(spec.nodelist.size())});
+    return std::min({needed, range.maximum, spec.minimum});
+}
+
+}  // namespace
+
+NodeRange read_node_range(BodyReader &body)
+{
+    constexpr int64_t MOST = int64_t{1} << 20;
+    NodeRange range;
+    range.minimum = static_cast<int>(body.number("nodes", 1, MOST, 0));
+    range.maximum = static_cast<int>(body.number("nodes_max", 1, MOST, range.minimum));
+    if (range.maximum < range.minimum)
+        body.fail("nodes_max", "is below nodes: exchange them");
+    if (range.minimum == 0 && range.maximum > 0)
+        body.fail("nodes_max", "needs nodes, the smallest number");
+    return range;
+}
+
+int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range, int cores_of_node,
+                 std::vector<std::string> &notes)
+{
+    if (range.minimum == 0)
+        return 0;
+    spec.whole_nodes = true;
+    if (spec.elasticity != Elasticity::RIGID) {
+        if (range.maximum > range.minimum)
+            body.fail("nodes_max", "is for a rigid job: an elastic one gets more nodes when it "
+                                   "grows");
+        if (!spec.processes_per_node)
+            spec.processes_per_node = quotient_up(spec.minimum, range.minimum);
+        if (int used = quotient_up(spec.minimum, spec.processes_per_node); used != range.minimum)
+            fail_with_use(body, spec, range.minimum, used);
+        return range.minimum;
+    }
+    spec.nodes = number_for_rigid(spec, range, cores_of_node);
+    if (spec.processes_per_node > 0 && node_share(spec) > spec.processes_per_node)
+        fail_with_use(body, spec, range.maximum,
+                      quotient_up(spec.minimum, spec.processes_per_node));
+    if (spec.nodes < range.minimum)
+        notes.push_back("the job gets " + std::to_string(spec.nodes) +
+                        (spec.nodes == 1 ? " node" : " nodes") + " instead of " +
+                        std::to_string(range.minimum) + ", one for each process");
+    return spec.nodes;
+}
+
+}  // namespace elastic::rm
