@@ -23,17 +23,22 @@ void PositionSet::insert(uint32_t position, uint32_t end)
     if (bits.size() * 64 < end)
         bits.resize((end + 63) / 64);
     bits[position / 64] |= uint64_t{1} << position % 64;
+    first_word_ = size_ == 0 ? position / 64 : std::min(first_word_, position / 64);
     size_++;
 }
 
 void PositionSet::erase(uint32_t position)
 {
-    own()[position / 64] &= ~(uint64_t{1} << position % 64);
+    Bits &bits = own();
+    bits[position / 64] &= ~(uint64_t{1} << position % 64);
     size_--;
+    while (size_ > 0 && bits[first_word_] == 0)
+        first_word_++;
 }
 
 uint32_t PositionSet::next(uint32_t from) const
 {
+    from = std::max(from, first_word_ * 64);
     if (size_ == 0 || from / 64 >= bits_->size())
         return NONE;
     uint32_t word = from / 64;
@@ -103,6 +108,10 @@ void FreeCores::add(const Node &node)
 {
     node.position = static_cast<uint32_t>(layout_->nodes.size());
     layout_->nodes.push_back(&node);
+    layout_->cores.push_back(node.cores);
+    size_t number = node.name.number();
+    layout_->by_name.resize(std::max(layout_->by_name.size(), number + 1), PositionSet::NONE);
+    layout_->by_name[number] = node.position;
     bool up = node.state() == NodeState::UP;
     layout_->all_usable = layout_->all_usable && up;
     layout_->base.push_back(up ? 0 : -1);

@@ -43,6 +43,7 @@ class PositionSet {
 
     std::shared_ptr<Bits> bits_;
     int size_ = 0;
+    uint32_t first_word_ = 0;   /* no position comes before this word */
 };
 
 /* A number for each position; copies share the parts that neither changes. */
@@ -83,7 +84,13 @@ class SharedNumbers {
 class PositionMarks {
   public:
     explicit PositionMarks(size_t positions) : bits_((positions + 63) / 64) {}
-    void add(uint32_t position) { bits_[position / 64] |= uint64_t{1} << position % 64; }
+    /* Returns whether it was not marked before. */
+    bool add(uint32_t position)
+    {
+        uint64_t &bits = bits_[position / 64], before = bits;
+        bits |= uint64_t{1} << position % 64;
+        return bits != before;
+    }
     template <class Visit> void each(Visit visit) const
     {
         for (size_t word = 0; word < bits_.size(); word++) {
@@ -114,7 +121,8 @@ class FreeCores {
         finish();
     }
 
-    bool usable(const Node &node) const { return layout_->base[node.position] >= 0; }
+    bool usable(const Node &node) const { return usable(node.position); }
+    bool usable(uint32_t position) const { return layout_->base[position] >= 0; }
     int free(uint32_t position) const { return present_->free[position]; }
     int free(const Node &node) const { return present_->free[node.position]; }
     /* For all nodes, by their positions; 0 for unusable nodes. */
@@ -122,6 +130,13 @@ class FreeCores {
     uint32_t positions() const { return present_->free.size(); }
     bool all_usable() const { return layout_->all_usable; }
     const Node &node(uint32_t position) const { return *layout_->nodes[position]; }
+    /* Tables of these, for long lists of nodes: nodes are far apart in memory. */
+    uint32_t position(const NodeName &name) const
+    {
+        const std::vector<uint32_t> &known = layout_->by_name;
+        return name.number() < known.size() ? known[name.number()] : PositionSet::NONE;
+    }
+    int cores(uint32_t position) const { return layout_->cores[position]; }
     /* For a usable node. */
     void set(const Node &node, int free);
     void set_gpus(const Node &node, int free);
@@ -144,6 +159,9 @@ class FreeCores {
   private:
     struct Layout {
         std::vector<const Node *> nodes;
+        std::vector<int> cores;         /* of these */
+        /* positions by NodeName::number; NONE: no node of this machine */
+        std::vector<uint32_t> by_name;
         /* group of the node with nothing free; -1: it is not usable */
         std::vector<int> base;
         std::vector<uint32_t> idle;

@@ -272,7 +272,8 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         return found != own.end() && found->node->position == position;
     };
     auto is_closed = [&](uint32_t position) {
-        return is_own(position) || spec.exclude.contains(cores_.node(position).name);
+        return is_own(position) ||
+            (!spec.exclude.empty() && spec.exclude.contains(cores_.node(position).name));
     };
     const PositionSet *within = positions_of_partition(spec);
     auto next = [&](const auto &nodes, uint32_t from) {
@@ -282,9 +283,8 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         return position;
     };
     auto put = [&](uint32_t position, int here) {
-        const Node &node = cores_.node(position);
-        pieces.push_back(
-            {&node, here, spec.whole_nodes ? node.cores : here * spec.cores_per_process});
+        int cores = spec.whole_nodes ? cores_.cores(position) : here * spec.cores_per_process;
+        pieces.push_back({&cores_.node(position), here, cores});
         processes -= here;
     };
     if (processes == 0)

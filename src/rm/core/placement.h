@@ -151,6 +151,8 @@ class GrowingCapacity {
 class GrowingJob {
   public:
     GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own);
+    /* It has whole nodes, and all are full: no search is needed. */
+    explicit GrowingJob(const JobSpec &spec) : spec_(&spec), has_own_(true) {}
 
     /* Number of further processes that fit: on all nodes, and on its own nodes. */
     int capacity(const Space &space);
@@ -166,10 +168,10 @@ class GrowingJob {
 
     const JobSpec *spec_;
     bool has_own_;
-    std::vector<Space::Own> nodes_;     /* its own nodes that are up, in the order of their names */
+    /* Its own nodes that are up, in the order of their names; of whole nodes only those with
+     * capacity, because the others stay full. */
+    std::vector<Space::Own> nodes_;
     int64_t capacity_ = 0; /* of all of these; updated for whole nodes */
-    int open_ = 0;                      /* number of the whole nodes with capacity */
-    size_t last_ = 0;                   /* the node of the last allocation */
 };
 
 /* The ranks that remain if these (rising) leave; `left` gets the blocks of the leaving ones. */

@@ -2,10 +2,18 @@
 
 #include "core/placement.h"
 
+#include <numeric>
+
 namespace elastic::rm {
 
 Blocks gathered(const Blocks &blocks)
 {
+    auto is_not_before = [](const Block &a, const Block &b) {
+        return a.node.number() >= b.node.number();
+    };
+    bool each_once = std::ranges::adjacent_find(blocks, is_not_before) == blocks.end();
+    if (each_once)              /* the usual case: they rise */
+        return blocks;
     Blocks all;
     std::unordered_map<uint32_t, size_t> known;
     for (const Block &block : blocks) {
@@ -55,11 +63,17 @@ Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left
             staying[count++] = {node, processes};
     };
     auto next = leave.begin();
+    bool contiguous =
+        !leave.empty() && leave.back() - leave.front() + 1 == static_cast<int>(leave.size());
+    auto before = [&](int end) {        /* of those from `next` on */
+        return contiguous ? next + std::min<std::ptrdiff_t>(leave.end() - next, end - *next)
+                          : std::lower_bound(next, leave.end(), end);
+    };
     int rank = 0;
     for (const Block &block : blocks) {
         int end = rank + block.processes;
         bool stays = next == leave.end() || *next >= end;
-        auto last = stays ? next : std::lower_bound(next, leave.end(), end);
+        auto last = stays ? next : before(end);
         int leaving = static_cast<int>(last - next);
         if (leaving < block.processes)
             stay(block.node, block.processes - leaving);
@@ -74,12 +88,22 @@ Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left
 
 std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int count)
 {
+    const FreeCores &nodes = state.free_cores();
+    auto is_up = [&](const Block &block) {
+        uint32_t position = nodes.position(block.node);
+        return position != PositionSet::NONE && nodes.usable(position);
+    };
     std::vector<int> leave;
+    if (std::ranges::all_of(blocks, is_up)) {
+        int end = count_processes(blocks);
+        leave.resize(static_cast<size_t>(std::clamp(count, 0, end)));
+        std::iota(leave.begin(), leave.end(), end - static_cast<int>(leave.size()));
+        return leave;
+    }
     auto choose = [&](bool from_up_nodes) {
         int end = count_processes(blocks);
         for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-            const Node *node = state.node(block->node);
-            bool up = node && node->state() == NodeState::UP;
+            bool up = is_up(*block);
             for (int i = 1; i <= block->processes && up == from_up_nodes; i++) {
                 if (static_cast<int>(leave.size()) == count)
                     return;

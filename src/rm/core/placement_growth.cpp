@@ -54,10 +54,10 @@ void GrowingCapacity::give(const Share &share)
 GrowingJob::GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own)
     : spec_(&spec), has_own_(!own.empty()), nodes_(space.usable_own(spec, own))
 {
-    for (const Space::Own &each : nodes_) {
+    if (spec.whole_nodes)
+        std::erase_if(nodes_, [](const Space::Own &each) { return each.capacity == 0; });
+    for (const Space::Own &each : nodes_)
         capacity_ += each.capacity;
-        open_ += each.capacity > 0;
-    }
 }
 
 /* Other allocations change the capacity of shared nodes. */
@@ -98,30 +98,14 @@ bool GrowingJob::fits(const Space &space, int more)
     return any_core_will_do(*spec_) || own_suffice || capacity(space) >= more;
 }
 
-namespace {
-
-/* The elements before `begin` are in order. */
-template <class Nodes> void order_from(Nodes &nodes, size_t begin)
-{
-    auto is_before = [](const auto &a, const auto &b) {
-        return a.node->position < b.node->position;
-    };
-    auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(begin);
-    if (!std::is_sorted(middle, nodes.end(), is_before))
-        std::sort(middle, nodes.end(), is_before);
-    std::inplace_merge(nodes.begin(), middle, nodes.end(), is_before);
-}
-
-}  // namespace
-
+/* The free nodes are none of its own: its whole nodes have no free core. */
 void GrowingJob::allocate(Space &space, int more, Blocks &target)
 {
-    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].capacity >= more)
+    if (spec_->whole_nodes && nodes_.size() == 1 && nodes_.front().capacity >= more)
         return fill_last(more, target);
     look(space);
     std::vector<Space::Piece> pieces;
-    bool all_are_new = spec_->whole_nodes && open_ == 0;
-    if (all_are_new)
+    if (spec_->whole_nodes && nodes_.empty())
         space.choose_others(*spec_, more, nodes_, pieces);
     else
         pieces = space.choose(*spec_, more, nodes_);
@@ -129,29 +113,21 @@ void GrowingJob::allocate(Space &space, int more, Blocks &target)
         space.book(piece);
         append(target, {piece.node->name, piece.processes});
     }
-    /* Many whole nodes are appended, and sorted at the end. */
-    size_t own = nodes_.size(), after_own = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
-    for (size_t i = 0; i < after_own; i++) {
-        int capacity = space.capacity_here(*spec_, *pieces[i].node, pieces[i].processes);
-        nodes_.push_back({pieces[i].node, pieces[i].processes, capacity});
-        capacity_ += capacity;
-        open_ += capacity > 0;
-    }
-    order_from(nodes_, own);
-    for (size_t i = after_own; i < pieces.size(); i++)
-        put(space, pieces[i]);
+    for (const Space::Piece &piece : pieces)
+        put(space, piece);
     has_own_ = true;
 }
 
-/* The whole node with capacity: further processes there book no more cores. */
+/* The only whole node with capacity: further processes there book no more cores. */
 void GrowingJob::fill_last(int more, Blocks &target)
 {
-    Space::Own &last = nodes_[last_];
+    Space::Own &last = nodes_.front();
     append(target, {last.node->name, more});
     last.processes += more;
     last.capacity -= more;
     capacity_ -= more;
-    open_ -= last.capacity == 0;
+    if (last.capacity == 0)
+        nodes_.clear();
 }
 
 void GrowingJob::put(const Space &space, const Space::Piece &piece)
@@ -160,15 +136,19 @@ void GrowingJob::put(const Space &space, const Space::Piece &piece)
                                [](const Space::Own &each, uint32_t position) {
                                    return each.node->position < position;
                                });
-    if (at == nodes_.end() || at->node != piece.node)
-        at = nodes_.insert(at, {piece.node, 0, 0});
-    capacity_ -= at->capacity;
-    open_ -= at->capacity > 0;
-    at->processes += piece.processes;
-    at->capacity = space.capacity_here(*spec_, *at->node, at->processes);
-    capacity_ += at->capacity;
-    open_ += at->capacity > 0;
-    last_ = static_cast<size_t>(at - nodes_.begin());
+    bool is_new = at == nodes_.end() || at->node != piece.node;
+    Space::Own now = is_new ? Space::Own{piece.node, 0, 0} : *at;
+    capacity_ -= now.capacity;
+    now.processes += piece.processes;
+    now.capacity = space.capacity_here(*spec_, *now.node, now.processes);
+    capacity_ += now.capacity;
+    bool is_full = spec_->whole_nodes && now.capacity == 0;
+    if (is_new && !is_full)
+        nodes_.insert(at, now);
+    else if (!is_new && is_full)
+        nodes_.erase(at);
+    else if (!is_new)
+        *at = now;
 }
 
 }  // namespace elastic::rm

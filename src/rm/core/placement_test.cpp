@@ -340,9 +340,71 @@ TEST(PlacementTest, who_leaves_and_who_stays)
         state.index(state.nodes[name]);
     }
     EXPECT_EQ(choose_leaving(state, blocks, 2), (std::vector<int>{4, 5}));
+    EXPECT_EQ(choose_leaving(state, blocks, 9), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+    state.unindex(state.nodes["b"]);
     state.nodes["b"].draining = true;
+    state.index(state.nodes["b"]);
     EXPECT_EQ(choose_leaving(state, blocks, 2), (std::vector<int>{3, 4}));
     EXPECT_EQ(choose_leaving(state, blocks, 4), (std::vector<int>{2, 3, 4, 5}));
+}
+
+TEST(PlacementTest, leaving_ranks_that_are_and_are_not_consecutive)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        Chance chance{std::mt19937_64(seed)};
+        Blocks blocks;
+        std::vector<std::string> of_rank;
+        for (int i = 0; i < 6; i++) {
+            Block block{"n" + std::to_string(chance.upto(4)), 1 + chance.upto(5)};
+            append(blocks, block);
+            of_rank.insert(of_rank.end(), static_cast<size_t>(block.processes), block.node.str());
+        }
+        int ranks = static_cast<int>(of_rank.size()), first = chance.upto(ranks - 1);
+        bool consecutive = chance.upto(1);
+        std::vector<int> leave;
+        Blocks staying, leaving, left;
+        for (int rank = 0; rank < ranks; rank++) {
+            bool leaves = consecutive ? rank >= first && rank < first + 7 : chance.upto(2) == 0;
+            if (leaves)
+                leave.push_back(rank);
+            append(leaves ? leaving : staying, {of_rank[static_cast<size_t>(rank)], 1});
+        }
+        ASSERT_EQ(without(blocks, leave, &left), staying) << "seed " << seed;
+        ASSERT_EQ(left, leaving) << "seed " << seed;
+    }
+}
+
+TEST(PlacementTest, blocks_of_a_node_are_put_together)
+{
+    EXPECT_EQ(gathered({}), Blocks());
+    EXPECT_EQ(gathered({{"g1", 2}, {"g2", 3}}), (Blocks{{"g1", 2}, {"g2", 3}}));
+    EXPECT_EQ(gathered({{"g2", 2}, {"g1", 3}, {"g2", 4}}), (Blocks{{"g2", 6}, {"g1", 3}}));
+    EXPECT_EQ(gathered({{"g1", 2}, {"g1", 3}}), (Blocks{{"g1", 5}}));
+}
+
+TEST(PositionSetTest, finds_what_has_been_inserted_and_not_erased)
+{
+    constexpr uint32_t END = 1000;
+    Chance chance{std::mt19937_64(1)};
+    PositionSet set;
+    std::set<uint32_t> expected;
+    for (int i = 0; i < 20000; i++) {
+        /* nearly full, then nearly empty */
+        bool fills = i / 2000 % 2 == 0;
+        auto position = static_cast<uint32_t>(chance.upto(END - 1));
+        if (expected.contains(position) && (!fills || chance.upto(3) == 0)) {
+            expected.erase(position);
+            set.erase(position);
+        } else if (!expected.contains(position) && (fills || chance.upto(9) == 0)) {
+            expected.insert(position);
+            set.insert(position, END);
+        }
+        auto from = static_cast<uint32_t>(chance.upto(END - 1));
+        auto next = expected.lower_bound(from);
+        ASSERT_EQ(set.next(from), next == expected.end() ? PositionSet::NONE : *next);
+        ASSERT_EQ(set.next(0), expected.empty() ? PositionSet::NONE : *expected.begin());
+        ASSERT_EQ(set.size(), static_cast<int>(expected.size()));
+    }
 }
 
 TEST(PlacementTest, names_are_in_natural_order)

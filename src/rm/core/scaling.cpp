@@ -124,22 +124,42 @@ struct Law {
     double misfit = 0; /* sum of squared deviations, in units of the expected errors */
 };
 
-/* The best fit under the assumption that more than `end` processes give no gain; 0: no such end. */
-Law fit_law(std::span<const Point> points, int size, int end)
+/* What a point contributes to a fit, whatever the end. */
+struct Evidence {
+    int size;
+    double round, weight;       /* in units of nearest_round_ms */
+    double mpi_weight, mpi;     /* 0: no MPI time is known */
+};
+
+std::vector<Evidence> evidence_of(std::span<const Point> points)
 {
     double unit = nearest_round_ms(points);
     /* With several sizes it is redundant, and speeds are more reliable. */
     double mpi_weight = MPI_WEIGHT / static_cast<double>(points.size() * points.size());
+    std::vector<Evidence> all;
+    all.reserve(points.size());
+    for (const Point &point : points) {
+        double distance = point.distance / NEAR, close = std::exp(-distance * distance / 2);
+        bool has_mpi = point.loop_us > 0;
+        all.push_back({point.size, point.ms / point.rounds / unit,
+                       close * std::min<double>(point.intervals, INTERVALS_MAX),
+                       has_mpi ? close * mpi_weight : 0,
+                       has_mpi ? point.mpi_us / point.loop_us : 0});
+    }
+    return all;
+}
+
+/* The best fit under the assumption that more than `end` processes give no gain; 0: no such end. */
+Law fit_law(const std::vector<Evidence> &points, int size, int end)
+{
     auto each = [&](auto &&row) {
-        for (const Point &point : points) {
-            double round = point.ms / point.rounds / unit, distance = point.distance / NEAR;
-            double close = std::exp(-distance * distance / 2);
+        for (const Evidence &point : points) {
+            double inverse = 1 / point.round;
             double shorter = static_cast<double>(capped(size, end)) / capped(point.size, end);
-            row(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
-                shorter / round, 1.0);
+            row(point.weight, inverse, shorter / point.round, 1.0);
             /* Beyond the end, idle processes may wait in MPI. */
-            if (point.loop_us > 0 && (end == 0 || point.size <= end))
-                row(close * mpi_weight, 1 / round, 0.0, point.mpi_us / point.loop_us);
+            if (point.mpi_weight > 0 && (end == 0 || point.size <= end))
+                row(point.mpi_weight, inverse, 0.0, point.mpi);
         }
     };
     Fit fit;
@@ -172,11 +192,12 @@ int end_of(std::span<const Point> points, int size, double noise)
         return 0;
     int first = points.front().size, last = points.back().size, end = 0;
     int step = std::max((last - first) / ENDS_MAX, 1);
+    std::vector<Evidence> evidence = evidence_of(points);
     double errors = noise / SPEED_ERROR;
     double best =
-        fit_law(points, size, 0).misfit - std::max(END_MISFIT_MIN, END_MISFIT * errors * errors);
+        fit_law(evidence, size, 0).misfit - std::max(END_MISFIT_MIN, END_MISFIT * errors * errors);
     for (int candidate = first; candidate < last; candidate += step) {
-        double misfit = fit_law(points, size, candidate).misfit;
+        double misfit = fit_law(evidence, size, candidate).misfit;
         if (misfit < best) {
             best = misfit;
             end = candidate;
@@ -188,7 +209,7 @@ int end_of(std::span<const Point> points, int size, double noise)
 /* The part of a round that does not become shorter, at `size`. */
 double fitted_part(std::span<const Point> points, int size, int end)
 {
-    Law law = fit_law(points, size, end);
+    Law law = fit_law(evidence_of(points), size, end);
     double round = law.stays + law.becomes_shorter;
     return round > 0 ? law.stays / round : 0;
 }

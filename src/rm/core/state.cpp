@@ -149,30 +149,35 @@ bool is_roomy(const State &state, const Job &job)
 {
     if (!job.spec.whole_nodes)
         return false;
-    auto fills = [&](const Node &node, int processes) {
-        int most = node.cores / job.spec.cores_per_process;
-        if (job.spec.processes_per_node > 0)
-            most = std::min(most, job.spec.processes_per_node);
+    const FreeCores &nodes = state.free_cores();
+    int cores = 0, most = 0;    /* usually the same for all nodes */
+    auto fills = [&](uint32_t position, int processes) {
+        if (nodes.cores(position) != cores) {
+            cores = nodes.cores(position);
+            most = cores / job.spec.cores_per_process;
+            if (job.spec.processes_per_node > 0)
+                most = std::min(most, job.spec.processes_per_node);
+        }
         return processes >= most;
     };
     bool each_fills = job.departures.empty() && count_slots(job) == 0;
     for (const Block &block : job.blocks)
-        each_fills = each_fills && fills(*state.node(block.node), block.processes);
+        each_fills = each_fills && fills(nodes.position(block.node), block.processes);
     if (each_fills)
         return false;
-    PositionRanks ranks(state.free_cores().positions());
+    PositionRanks ranks(nodes.positions());
     Blocks all = present(job);
     for (const Block &block : all)
-        ranks.mark(state.node(block.node)->position);
-    std::vector<std::pair<const Node *, int>> processes(ranks.count());
+        ranks.mark(nodes.position(block.node));
+    std::vector<std::pair<uint32_t, int>> processes(ranks.count());
     for (const Block &block : all) {
-        const Node *node = state.node(block.node);
-        auto &[of, sum] = processes[ranks.rank(node->position)];
-        of = node;
+        uint32_t position = nodes.position(block.node);
+        auto &[of, sum] = processes[ranks.rank(position)];
+        of = position;
         sum += block.processes;
     }
     return std::any_of(processes.begin(), processes.end(),
-                       [&](const auto &entry) { return !fills(*entry.first, entry.second); });
+                       [&](const auto &entry) { return !fills(entry.first, entry.second); });
 }
 
 /* The maximum number of cores that it could release. */
@@ -181,12 +186,13 @@ int64_t spare_cores(const State &state, const Job &job)
     int spare = job.size() - size_at_least(job.spec, 1);
     if (!job.spec.whole_nodes || spare <= 0)
         return int64_t{std::max(spare, 0)} * job.spec.cores_per_process;
-    PositionRanks nodes(state.free_cores().positions());
+    const FreeCores &nodes = state.free_cores();
+    PositionMarks marks(nodes.positions());
     int64_t cores = 0;
     for (const Block &block : job.blocks) {
-        const Node *node = state.node(block.node);
-        if (node && nodes.mark(node->position))
-            cores += node->cores;
+        uint32_t position = nodes.position(block.node);
+        if (position != PositionSet::NONE && marks.add(position))
+            cores += nodes.cores(position);
     }
     return cores;
 }
@@ -300,6 +306,7 @@ State::Facts State::facts(const Job &job) const
 void State::index(const Job &job)
 {
     job.worth.reset();
+    freed_.erase(job.id);
     Facts now = facts(job);
     auto [known, is_new] = facts_.try_emplace(job.id);
     replace(job.id, known->second, now);
@@ -312,6 +319,7 @@ void State::unindex(const Job &job)
     if (known == facts_.end())
         return;
     replace(job.id, known->second, Facts());
+    freed_.erase(job.id);
     facts_.erase(known);
 }
 

@@ -47,7 +47,8 @@ using Shares = std::vector<Share>;
 /* All that a job has booked. */
 struct Booking {
     Booking() = default;
-    explicit Booking(Shares all);
+    /* `of_whole`: all shares are known to be whole nodes. */
+    explicit Booking(Shares all, bool of_whole = false);
 
     Shares shares;
     int64_t cores = 0;          /* the sum */
@@ -309,9 +310,15 @@ class State {
     /* The booking of the job. */
     const Booking &booking(JobId id) const;
     const Shares &booked(JobId id) const { return booking(id).shares; }
+    /* The shares that its changes in progress free, and those that they add to its booking:
+     * `freed` without `kept` are free afterwards. */
+    struct Freed {
+        Shares freed, kept;
+    };
+    const Freed &freed_soon(const Job &job) const;
 
   private:
-    void make_whole(Shares &shares) const;
+    Shares whole_shares(const std::vector<const Blocks *> &lists) const;
     void add_gpus(const JobSpec &spec, const Blocks &blocks, Shares &shares) const;
     void book(const std::vector<NodeGpus> &gpus, bool in);
     int capacity_of(const Shape &shape, const Node &node) const;
@@ -368,6 +375,7 @@ class State {
     std::unordered_map<JobId, Booking> booked_;
     std::map<std::string, std::shared_ptr<const Partition>> partitions_;
     std::vector<Node *> by_number_;     /* by NodeName::number; null: no node of this machine */
+    mutable std::unordered_map<JobId, Freed> freed_;    /* of jobs unchanged since */
     mutable FreeCores free_cores_;
     mutable std::map<NodeSet, PositionSet> positions_;
     /* Partitions of jobs without the nodes of these reservations; all these jobs share them. */

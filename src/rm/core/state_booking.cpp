@@ -1,7 +1,6 @@
 /* See state.h: the bookings of jobs, and the nodes of the bookings. */
 
-#include "core/position_ranks.h"
-#include "core/state.h"
+#include "core/pending_changes.h"
 
 namespace elastic::rm {
 
@@ -16,21 +15,43 @@ constexpr auto is_before = [](const Share &a, const Share &b) {
 
 /* A whole node is booked once, with any number of processes of the job.  In the order of
  * is_before, by marks: grown jobs have no order, and this is called often. */
-void State::make_whole(Shares &shares) const
+Shares State::whole_shares(const std::vector<const Blocks *> &lists) const
 {
     const FreeCores &nodes = free_cores();
+    Shares shares;
+    size_t count = 0;
+    for (const Blocks *blocks : lists)
+        count += blocks->size();
+    shares.reserve(count);
+    auto add = [&](uint32_t position) {
+        shares.push_back({&nodes.node(position), nodes.cores(position)});
+    };
     bool in_order = true;
-    for (size_t i = 1; i < shares.size(); i++)
-        in_order = in_order && shares[i - 1].node->position < shares[i].node->position;
-    if (!in_order) {
-        PositionMarks marks(nodes.positions());
-        for (const Share &share : shares)
-            marks.add(share.node->position);
-        shares.clear();
-        marks.each([&](uint32_t position) { shares.push_back({&nodes.node(position), 0}); });
+    uint32_t end = 0;           /* after the last one */
+    for (const Blocks *blocks : lists) {
+        for (const Block &block : *blocks) {
+            uint32_t position = nodes.position(block.node);
+            if (position == PositionSet::NONE)
+                continue;
+            in_order = in_order && position >= end;
+            end = position + 1;
+            if (!in_order)
+                break;
+            add(position);
+        }
     }
-    for (Share &share : shares)
-        share.cores = share.node->cores;
+    if (in_order)
+        return shares;
+    PositionMarks marks(nodes.positions());
+    for (const Blocks *blocks : lists) {
+        for (const Block &block : *blocks) {
+            if (uint32_t position = nodes.position(block.node); position != PositionSet::NONE)
+                marks.add(position);
+        }
+    }
+    shares.clear();
+    marks.each(add);
+    return shares;
 }
 
 void leave_differences(Shares &left, Shares &right)
@@ -65,13 +86,15 @@ void leave_differences(Shares &left, Shares &right)
 Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
 {
     Shares shares;
-    shares.reserve(blocks.size());
-    for (const Block &block : blocks) {
-        if (const Node *where = node(block.node))
-            shares.push_back({where, block.processes * spec.cores_per_process});
+    if (spec.whole_nodes) {
+        shares = whole_shares({&blocks});
+    } else {
+        shares.reserve(blocks.size());
+        for (const Block &block : blocks) {
+            if (const Node *where = node(block.node))
+                shares.push_back({where, block.processes * spec.cores_per_process});
+        }
     }
-    if (spec.whole_nodes)
-        make_whole(shares);
     add_gpus(spec, blocks, shares);
     return shares;
 }
@@ -93,20 +116,22 @@ Shares State::shares(const Job &job) const
     if (!is_allocated(job.state))
         return {};
     Shares all;
-    all.reserve(job.blocks.size());
-    auto add = [&](const Blocks &blocks) {
-        for (const Block &block : blocks)
-            all.push_back({node(block.node), block.processes * job.spec.cores_per_process});
-    };
-    add(job.blocks);
+    Blocks slots = slots_of(job);
+    std::vector<const Blocks *> lists = {&static_cast<const Blocks &>(job.blocks)};
     if (job.adaptation)
-        add(job.adaptation->joining);
+        lists.push_back(&job.adaptation->joining);
     for (const Departure &departure : job.departures)
-        add(departure.blocks);
-    if (job.slots)
-        add(slots_of(job));
-    if (job.spec.whole_nodes)
-        make_whole(all);
+        lists.push_back(&departure.blocks);
+    lists.push_back(&slots);
+    if (job.spec.whole_nodes) {
+        all = whole_shares(lists);
+    } else {
+        all.reserve(job.blocks.size());
+        for (const Blocks *blocks : lists) {
+            for (const Block &block : *blocks)
+                all.push_back({node(block.node), block.processes * job.spec.cores_per_process});
+        }
+    }
     for (const NodeGpus &each : job.gpus) {
         auto first = std::ranges::find(all, node(each.node), &Share::node);
         if (first != all.end())
@@ -115,11 +140,11 @@ Shares State::shares(const Job &job) const
     return all;
 }
 
-Booking::Booking(Shares all) : shares(std::move(all))
+Booking::Booking(Shares all, bool of_whole) : shares(std::move(all))
 {
     for (const Share &share : shares) {
         cores += share.cores;
-        whole = whole && share.cores == share.node->cores;
+        whole = whole && (of_whole || share.cores == share.node->cores);
     }
 }
 
@@ -128,6 +153,19 @@ const Booking &State::booking(JobId id) const
     static const Booking nothing;
     auto found = booked_.find(id);
     return found == booked_.end() ? nothing : found->second;
+}
+
+const State::Freed &State::freed_soon(const Job &job) const
+{
+    free_cores();               /* after changes of nodes nothing is known */
+    auto [known, is_new] = freed_.try_emplace(job.id);
+    if (is_new) {
+        Freed &found = known->second;
+        found.freed = booked(job.id);
+        found.kept = shares(job.spec, pending_blocks(job));
+        leave_differences(found.freed, found.kept);
+    }
+    return known->second;
 }
 
 /* ---- bookings ------------------------------------------------------------------ */
@@ -140,14 +178,17 @@ template <class Visit> void each_difference(const Shares &before, const Shares &
 {
     auto old = before.begin();
     for (const Share &share : now) {
-        for (; old != before.end() && old->node->position < share.node->position; ++old)
-            visit(*old, -1);
-        bool known = old != before.end() && old->node == share.node;
-        if (known && old->cores == share.cores) {
+        if (old != before.end() && old->node == share.node && old->cores == share.cores) {
             ++old;
             continue;
         }
-        if (known)
+        for (; old != before.end() && old->node->position < share.node->position; ++old)
+            visit(*old, -1);
+        if (old != before.end() && old->node == share.node && old->cores == share.cores) {
+            ++old;
+            continue;
+        }
+        if (old != before.end() && old->node == share.node)
             visit(*old++, -1);
         visit(share, 1);
     }
@@ -160,7 +201,8 @@ template <class Visit> void each_difference(const Shares &before, const Shares &
 void State::book(const Job &job)
 {
     free_cores();               /* sets the positions of the nodes */
-    Booking now(shares(job)), &booked = booked_[job.id];
+    Booking now(shares(job), job.spec.whole_nodes), &booked = booked_[job.id];
+    freed_.erase(job.id);
     count_use(job.spec.uid, 0, now.cores - booked.cores);
     count_groups(job.spec.groups, {0, 0, now.cores - booked.cores});
     if (booked.shares.empty() || now.shares.empty()) {
@@ -224,6 +266,7 @@ const FreeCores &State::free_cores() const
         return free_cores_;
     free_cores_.rebuild(nodes);
     positions_.clear();
+    freed_.clear();
     stale_ = false;
     return free_cores_;
 }

@@ -156,11 +156,13 @@ template <class Visit> void each_leaving(const State &state, const Job &job, Vis
     const FreeCores &nodes = state.free_cores();
     int leaving = 0;
     for (bool up : {false, true}) {
+        if (!up && nodes.all_usable())
+            continue;
         for (auto block = job.blocks.rbegin(); block != job.blocks.rend(); ++block) {
-            const Node *node = state.node(block->node);
-            if (nodes.usable(*node) != up)
+            uint32_t position = nodes.position(block->node);
+            if (nodes.usable(position) != up)
                 continue;
-            visit(*node, leaving, block->processes);
+            visit(position, leaving, block->processes);
             leaving += block->processes;
         }
     }
@@ -180,7 +182,8 @@ bool Donors::helps(const Space &space, const JobSpec &spec, const Job &donor, in
         return true;
     bool lacks = std::ranges::any_of(spec.nodelist, is_full), helps = false;
     int first = donor.size() - from, end = donor.size() - to;
-    each_leaving(state_, donor, [&](const Node &node, int before, int processes) {
+    each_leaving(state_, donor, [&](uint32_t position, int before, int processes) {
+        const Node &node = state_.free_cores().node(position);
         int leaving = std::min(before + processes, end) - std::max(before, first);
         bool leaves = leaving > 0;
         int gpus = leaves ? leaving * donor.spec.gpus_per_process : 0;
@@ -203,12 +206,13 @@ const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
     std::vector<Emptied> &emptied = known->second;
     if (!is_new)
         return emptied;
-    PositionRanks left(state_.free_cores().positions());
+    const FreeCores &nodes = state_.free_cores();
+    PositionRanks left(nodes.positions());
     bool each_once = true;
     emptied.reserve(job.blocks.size());
-    each_leaving(state_, job, [&](const Node &node, int before, int processes) {
-        each_once = left.mark(node.position) && each_once;
-        emptied.push_back({before + processes, &node});
+    each_leaving(state_, job, [&](uint32_t position, int before, int processes) {
+        each_once = left.mark(position) && each_once;
+        emptied.push_back({before + processes, &nodes.node(position)});
     });
     if (each_once) {
         keep_slots(job, emptied);
@@ -236,10 +240,11 @@ void Donors::release(Space &space, const Job &job, int from, int to)
                 given.push_back({each.node, each.node->cores});
         }
     } else {
-        each_leaving(state_, job, [&](const Node &node, int before, int processes) {
+        each_leaving(state_, job, [&](uint32_t position, int before, int processes) {
             int here = std::min(before + processes, end) - std::max(before, first);
             if (here > 0)
-                given.push_back({&node, here * job.spec.cores_per_process,
+                given.push_back({&state_.free_cores().node(position),
+                                 here * job.spec.cores_per_process,
                                  here * job.spec.gpus_per_process});
         });
     }

@@ -70,10 +70,9 @@ void FillPlan::expect_freed()
         soon = now;
     for (JobId id : state.indices().freeing) {
         const Job &job = state.jobs.at(id);
-        Shares given = state.booked(id), retained = state.shares(job.spec, pending_blocks(job));
-        leave_differences(given, retained);
-        soon.give(given);
-        soon.take(retained);
+        const State::Freed &change = state.freed_soon(job);
+        soon.give(change.freed);
+        soon.take(change.kept);
     }
 }
 
@@ -167,7 +166,7 @@ Outlook FillPlan::outlook() const
             std::erase_if(more, [&](const Share &share) { return holds(retained, share); });
         if (!more.empty())
             all.at_once.emplace_back(std::move(more));
-        all.at_end.emplace(id, Booking(std::move(retained)));
+        all.at_end.emplace(id, Booking(std::move(retained), job.spec.whole_nodes));
     }
     return all;
 }

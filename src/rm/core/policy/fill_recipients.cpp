@@ -187,7 +187,9 @@ bool Recipients::fills_its_nodes(const Growth &growth) const
 
 GrowingJob &Recipients::nodes_of(Growth &growth) const
 {
-    if (!growth.nodes)
+    if (fills_its_nodes(growth))
+        growth.nodes.emplace(growth.job->spec);
+    else if (!growth.nodes)
         growth.nodes.emplace(plan_.now, growth.job->spec,
                              growth.starts ? growth.blocks : present(*growth.job));
     return *growth.nodes;

@@ -31,11 +31,14 @@ int SizeRules::own_size(const State &, const Job &job) const
 
 Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks)
 {
-    const Node *node =
-        spec.whole_nodes && !blocks.empty() ? state.node(blocks.front().node) : nullptr;
-    if (!node)
+    if (!spec.whole_nodes || blocks.empty())
         return {1, spec.cores_per_process};
-    return {std::max(capacity_on(spec, node->cores, node->cores, 0), 1), node->cores};
+    const FreeCores &nodes = state.free_cores();
+    uint32_t position = nodes.position(blocks.front().node);
+    if (position == PositionSet::NONE)
+        return {1, spec.cores_per_process};
+    int cores = nodes.cores(position);
+    return {std::max(capacity_on(spec, cores, cores, 0), 1), cores};
 }
 
 int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most)
