@@ -241,7 +241,9 @@ TEST(ReservationsTest, a_submission_that_does_not_fit_is_refused)
 TEST(ReservationsTest, a_forecast_knows_them)
 {
     Machine machine(reserved(PolicyKind::EASY));
-    EXPECT_EQ(forecast_of_new(machine.core.state(), rigid(16, 3 * HOUR_MS)).start_ms, NEVER);
+    EXPECT_EQ(forecast_of_new(machine.core.state(), rigid(16, 3 * HOUR_MS)).start_ms,
+              BEGIN_MS + 4 * HOUR_MS)
+        << "after the end";
     EXPECT_EQ(forecast_of_new(machine.core.state(), rigid(16, 2 * HOUR_MS)).start_ms, BEGIN_MS);
 }
 
