@@ -32,7 +32,7 @@ TEST(OutputTest, cells_cannot_steer_the_terminal)
     EXPECT_EQ(table.lines()[3], std::string(Table::CELL_MAX - 4, 'y') + "g...");
 }
 
-/* What the function prints. */
+/* The output of the function. */
 template <class Print> std::string printed(Print print, std::ostream &stream)
 {
     std::ostringstream text;

@@ -124,7 +124,7 @@ struct Law {
     double misfit = 0; /* sum of squared deviations, in units of the expected errors */
 };
 
-/* What a point contributes to a fit, whatever the end. */
+/* The part of a point in a fit; it is the same for each end. */
 struct Evidence {
     int size;
     double round, weight;       /* in units of nearest_round_ms */

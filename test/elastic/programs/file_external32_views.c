@@ -1,9 +1,10 @@
 /*
  * Views of files in external32 of types whose sizes in the file differ from those in memory.  The
  * types of a view are interpreted as if they were constructed of types of the sizes in the file.
- * So each drawn type has a twin: the same constructors of such a type.  What is written through a
- * view in external32 of the one is compared with the external data, written through a native view
- * of its twin.  Processes also write a distributed array together.  --seed N --types N
+ * So each drawn type has a twin: the same constructors of such a type.  The test writes data
+ * through a view in external32 of the type, and the external data through a native view of its
+ * twin.  Both files must be equal.  Processes also write a distributed array together.
+ * --seed N --types N
  */
 
 #include "elastic_test.h"
