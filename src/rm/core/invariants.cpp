@@ -211,14 +211,10 @@ void check_known(const State &state, const Job &job, Violations &wrong)
         wrong.push_back(name + " is worth what it was before");
     if (!state.indices().freeing.contains(job.id))
         return;
-    auto same = [](const Share &a, const Share &b) {
-        return a.node == b.node && a.cores == b.cores && a.gpus == b.gpus;
-    };
     Shares freed = state.booked(job.id), kept = state.shares(job.spec, pending_blocks(job));
     leave_differences(freed, kept);
     const State::Freed &known = state.freed_soon(job);
-    if (!std::ranges::equal(freed, known.freed, same) ||
-        !std::ranges::equal(kept, known.kept, same))
+    if (freed != known.freed || kept != known.kept)
         wrong.push_back(name + " is about to free what it would have freed before");
 }
 

@@ -41,6 +41,7 @@ struct Share {
     const Node *node;
     int cores;
     int gpus = 0;
+    bool operator==(const Share &) const = default;
 };
 using Shares = std::vector<Share>;
 

@@ -56,15 +56,12 @@ Shares State::whole_shares(const std::vector<const Blocks *> &lists) const
 
 void leave_differences(Shares &left, Shares &right)
 {
-    auto same = [](const Share &a, const Share &b) {
-        return a.node == b.node && a.cores == b.cores && a.gpus == b.gpus;
-    };
     if (std::is_sorted(left.begin(), left.end(), is_before) &&
         std::is_sorted(right.begin(), right.end(), is_before)) {
         Shares left_alone, right_alone;
         auto l = left.begin(), r = right.begin();
         while (l != left.end() && r != right.end()) {
-            if (same(*l, *r))
+            if (*l == *r)
                 ++l, ++r;
             else if (is_before(*l, *r))
                 left_alone.push_back(*l++);
@@ -78,7 +75,7 @@ void leave_differences(Shares &left, Shares &right)
         return;
     }
     auto [left_from, right_from] =
-        std::mismatch(left.begin(), left.end(), right.begin(), right.end(), same);
+        std::mismatch(left.begin(), left.end(), right.begin(), right.end());
     left.erase(left.begin(), left_from);
     right.erase(right.begin(), right_from);
 }
@@ -178,17 +175,15 @@ template <class Visit> void each_difference(const Shares &before, const Shares &
 {
     auto old = before.begin();
     for (const Share &share : now) {
-        if (old != before.end() && old->node == share.node && old->cores == share.cores) {
+        while (old != before.end() && old->node != share.node &&
+               old->node->position < share.node->position)
+            visit(*old++, -1);
+        bool known = old != before.end() && old->node == share.node;
+        if (known && old->cores == share.cores) {
             ++old;
             continue;
         }
-        for (; old != before.end() && old->node->position < share.node->position; ++old)
-            visit(*old, -1);
-        if (old != before.end() && old->node == share.node && old->cores == share.cores) {
-            ++old;
-            continue;
-        }
-        if (old != before.end() && old->node == share.node)
+        if (known)
             visit(*old++, -1);
         visit(share, 1);
     }
