@@ -241,7 +241,7 @@ void Core::Impl::change_partitions()
         update(job, [&] { state.enter(job, state.now_ms); });
     }
     state.to_enter = 0;
-    state.reservations_at_ms = state.reservations_change_ms();
+    state.reservations_at_ms = state.reservations_change_ms(state.now_ms);
 }
 
 void Core::Impl::on(const Configure &event)

@@ -94,10 +94,6 @@ class Core::Impl {
     }
     void schedule();
     bool is_decided() const;
-    static int64_t earlier(int64_t one_ms, int64_t other_ms)
-    {
-        return one_ms == NEVER ? other_ms : other_ms == NEVER ? one_ms : std::min(one_ms, other_ms);
-    }
 
     /* core_update.cpp */
     std::string refusal(const Job &job, const JobSpec &size_request, const Update &event,

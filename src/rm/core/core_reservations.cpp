@@ -71,7 +71,7 @@ bool Core::Impl::is_of_configuration(const std::string &request, const NodeReser
 void Core::Impl::set_reservations(std::vector<NodeReservation> reservations)
 {
     state.config.reservations = std::move(reservations);
-    state.reservations_at_ms = state.reservations_change_ms();
+    state.reservations_at_ms = state.reservations_change_ms(state.now_ms);
     state.clear_reduced();
     for (JobId id : std::set<JobId>(state.indices().allocated)) {
         Job &job = state.jobs.change(id);

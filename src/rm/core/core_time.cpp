@@ -36,7 +36,7 @@ void Core::Impl::due()
         query_steps();
     if (state.reservations_at_ms == NEVER || state.reservations_at_ms > state.now_ms)
         return;
-    state.reservations_at_ms = state.reservations_change_ms();
+    state.reservations_at_ms = state.reservations_change_ms(state.now_ms);
     state.to_enter = 1;
     state.changed();
 }
@@ -162,10 +162,7 @@ void Core::Impl::update_timer()
     else if (state.next_poll_ms == NEVER)
         state.next_poll_ms = state.now_ms + state.config.poll_interval_ms;
     int64_t wake_ms = NEVER;
-    auto consider = [&wake_ms](int64_t time_ms) {
-        if (time_ms != NEVER && (wake_ms == NEVER || time_ms < wake_ms))
-            wake_ms = time_ms;
-    };
+    auto consider = [&wake_ms](int64_t time_ms) { wake_ms = earlier(wake_ms, time_ms); };
     if (!indices.deadlines.empty())
         consider(indices.deadlines.begin()->first);
     if (!indices.limits.empty())

@@ -174,18 +174,10 @@ class Course {
      * group has another budget; NEVER: nothing does. */
     int64_t next_change_ms() const
     {
-        int64_t next_ms = NEVER;
-        auto consider = [&](int64_t time_ms) {
-            if (time_ms > now_ms_ && (next_ms == NEVER || time_ms < next_ms))
-                next_ms = time_ms;
-        };
-        for (const NodeReservation &each : state_.config.reservations) {
-            consider(each.from_ms);
-            consider(each.until_ms);
-        }
+        int64_t next_ms = state_.reservations_change_ms(now_ms_);
         for (const GroupLimit &limit : state_.config.groups) {
             if (is_spent(limit))
-                consider(period_end_ms(limit, state_.now_ms));
+                next_ms = earlier(next_ms, period_end_ms(limit, state_.now_ms));
         }
         return next_ms;
     }

@@ -17,6 +17,10 @@ namespace elastic::rm {
 
 using JobId = uint64_t;         /* 1, 2, 3, ... */
 constexpr int64_t NEVER = -1;
+inline int64_t earlier(int64_t one_ms, int64_t other_ms)
+{
+    return one_ms == NEVER ? other_ms : other_ms == NEVER ? one_ms : std::min(one_ms, other_ms);
+}
 constexpr size_t DEPENDENCIES_MAX = 100;        /* dependencies of one job */
 constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* maximum begin time: the year 4199 */
 constexpr int SIZE_RANGES_MAX = 4096;           /* sizes or ranges of a rule of a submission */

@@ -276,7 +276,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     state.config = stored.config;
     state.set_partitions();
     state.now_ms = stored.now_ms;
-    state.reservations_at_ms = state.reservations_change_ms();
+    state.reservations_at_ms = state.reservations_change_ms(state.now_ms);
     state.to_enter = stored.to_enter;
     state.seq = stored.seq;
     state.last_job = stored.last_job;

@@ -260,8 +260,8 @@ class State {
     JobSpec unreserved(JobSpec spec) const;
     /* The reservation of that name; null: there is none. */
     const NodeReservation *reservation(const std::string &name) const;
-    /* When the next reservation begins or ends; NEVER: none does. */
-    int64_t reservations_change_ms() const;
+    /* When the next reservation after that time begins or ends; NEVER: none does. */
+    int64_t reservations_change_ms(int64_t after_ms) const;
     /* Whether the nodes that jobs may use differ between jobs. */
     bool is_divided() const
     {

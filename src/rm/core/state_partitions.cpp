@@ -146,13 +146,13 @@ const NodeReservation *State::reservation(const std::string &name) const
     return found == config.reservations.end() ? nullptr : &*found;
 }
 
-int64_t State::reservations_change_ms() const
+int64_t State::reservations_change_ms(int64_t after_ms) const
 {
     int64_t next_ms = NEVER;
     for (const NodeReservation &each : config.reservations) {
         for (int64_t time_ms : {each.from_ms, each.until_ms}) {
-            if (time_ms > now_ms && (next_ms == NEVER || time_ms < next_ms))
-                next_ms = time_ms;
+            if (time_ms > after_ms)
+                next_ms = earlier(next_ms, time_ms);
         }
     }
     return next_ms;
