@@ -18,6 +18,8 @@
  *   -k        keeps time: an iteration begins when it is due, so that what a busy machine wakes
  *             late is not added up
  *
+ * With -DPHASES_WAITS_SLEEP a process that waits in MPI sleeps, too: many jobs share few cores then.
+ *
  * To work is to sleep, so that many processes need no core.  Processes in turn sleep m longer than
  * c, and the others wait for that one in MPI_Allreduce: of (c + m) P together (P - 1) m is MPI's,
  * and MU is m (P - 1) / (P c + m).  Rank 0 prints one line of JSON at the end.
@@ -73,6 +75,26 @@ static void sleep_until(double s)
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0) {
     }
 }
+
+#ifdef PHASES_WAITS_SLEEP
+/* A wait that has lasted T polls T / 8 later again, within these bounds. */
+#define POLL_MIN_S 50e-6
+#define POLL_MAX_S 2e-3
+
+/* MPICH calls this function, instead of that of the C library, between two polls that find nothing.
+ * A call long after the one before it belongs to another wait. */
+int sched_yield(void)
+{
+    static _Thread_local double begin_s, next_s;
+    double now = now_s();
+
+    if (now > next_s + POLL_MAX_S)
+        begin_s = now;
+    next_s = now + fmin(fmax((now - begin_s) / 8, POLL_MIN_S), POLL_MAX_S);
+    sleep_until(next_s);
+    return 0;
+}
+#endif
 
 static double mu_of(int p)
 {
@@ -173,6 +195,9 @@ static int begin(int *argc, char ***argv)
 {
     int status;
 
+#ifdef PHASES_WAITS_SLEEP
+    setenv("MPIR_CVAR_PROGRESS_YIELD", "always", 1);
+#endif
     MPI_Init_adapt(argc, argv, &status);
     state.began = now_s();
     state.joins = status == MPI_ADAPT_STATUS_JOINING;
