@@ -32,34 +32,35 @@ def sum_of(seq: int, body: bytes) -> int:
     return value
 
 
-def set_records(database: sqlite3.Connection, records: int) -> None:
-    """In the snapshots, which state how many records there have been (CBOR: a key, then a number)."""
-    key = b"\x67records"
+def set_number(database: sqlite3.Connection, name: str, number: int) -> None:
+    """In the snapshots, which state how many records and jobs there have been (CBOR: a key, then a number)."""
+    key = bytes([0x60 + len(name)]) + name.encode()
     for seq, body in database.execute("SELECT seq, body FROM snapshot").fetchall():
         at = body.index(key) + len(key)
         length = 1 + {0x18: 1, 0x19: 2, 0x1A: 4, 0x1B: 8}.get(body[at], 0)
-        changed = body[:at] + b"\x1a" + records.to_bytes(4, "big") + body[at + length :]
+        changed = body[:at] + b"\x1a" + number.to_bytes(4, "big") + body[at + length :]
         database.execute("UPDATE snapshot SET body = ?, sum = ? WHERE seq = ?", (changed, sum_of(seq, changed), seq))
 
 
 def make_history(daemon: Daemon, count: int) -> None:
     """Copies of one ended job and of its records, of the user that ran it, while no elasticd uses the store."""
     database = sqlite3.connect(daemon.state / "store.sqlite")
+    database.execute("PRAGMA cache_size = -400000")  # KiB: pages of indices are written once
     first, uid, submitted, ended, body = database.execute("SELECT job, uid, submitted_ms, ended_ms, body FROM ended").fetchone()
     launch = database.execute("SELECT body, script FROM launch WHERE job = ?", (first,)).fetchone()
     records = database.execute("SELECT time_ms, event, data FROM record WHERE job = ? ORDER BY number", (first,)).fetchall()
     (number,) = database.execute("SELECT max(number) FROM record").fetchone()
     (seq,) = database.execute("SELECT max(seq) FROM launch").fetchone()
-    job = json.loads(body)
+    job, ids, per_job = json.loads(body), range(first + 1, first + count + 1), len(records)
     with database:
-        for each in range(first + 1, first + count + 1):
-            job["id"] = each
-            database.execute("INSERT INTO ended VALUES (?, ?, ?, ?, ?)", (each, uid, submitted, ended, json.dumps(job)))
-            database.execute("INSERT INTO launch VALUES (?, ?, ?, ?, ?, NULL)", (seq + 1000000 + each, each, uid, *launch))
-            for time_ms, event, data in records:
-                number += 1
-                database.execute("INSERT INTO record VALUES (?, ?, ?, ?, NULL, ?, ?)", (number, time_ms, event, each, data, uid))
-        set_records(database, number)
+        database.executemany("INSERT INTO ended VALUES (?, ?, ?, ?, ?)", ((each, uid, submitted, ended, json.dumps(job | {"id": each})) for each in ids))
+        database.executemany("INSERT INTO launch VALUES (?, ?, ?, ?, ?, NULL)", ((seq + 1000000 + each, each, uid, *launch) for each in ids))
+        database.executemany("INSERT INTO record VALUES (?, ?, ?, ?, NULL, ?, ?)", (
+            (number + at * per_job + i, time_ms, event, each, data, uid)
+            for at, each in enumerate(ids) for i, (time_ms, event, data) in enumerate(records, 1)
+        ))  # fmt: skip
+        set_number(database, "records", number + count * per_job)
+        set_number(database, "last_job", first + count)
     database.close()
 
 
