@@ -4,7 +4,7 @@
  *
  *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
  *   rm_bench long
- *   rm_bench why
+ *   rm_bench why [WAITING]                   number of waiting jobs
  *   rm_bench decisions SEEDS
  *
  * Prints a line for each load; the exit code is 1 if a target is missed.  `long` measures only
@@ -204,11 +204,12 @@ template <class Call> double longest_us(const std::vector<const Job *> &jobs, Ca
 }
 
 /* About each of the first jobs of the queue: elasticd answers between two events. */
-bool explains_quickly(PolicyKind policy)
+bool explains_quickly(PolicyKind policy, int waiting)
 {
     constexpr size_t JOBS = 50;
     Load load;
     load.policy = policy;
+    load.waiting = waiting;
     load.running = 5000;
     BusyMachine machine(load);
     const State &state = machine.core().state();
@@ -229,10 +230,10 @@ bool explains_quickly(PolicyKind policy)
     return good;
 }
 
-bool explains_quickly()
+bool explains_quickly(int waiting = Load().waiting)
 {
-    bool good = explains_quickly(PolicyKind::EASY);
-    return explains_quickly(PolicyKind::FILL) && good;
+    bool good = explains_quickly(PolicyKind::EASY, waiting);
+    return explains_quickly(PolicyKind::FILL, waiting) && good;
 }
 
 void print_decisions(uint64_t seeds)
@@ -270,6 +271,8 @@ int main(int argc, char **argv)
         return no_long_events() ? 0 : 1;
     if (argc == 2 && strcmp(argv[1], "why") == 0)
         return explains_quickly() ? 0 : 1;
+    if (argc == 3 && strcmp(argv[1], "why") == 0)
+        return explains_quickly(static_cast<int>(strtol(argv[2], nullptr, 10))) ? 0 : 1;
     bool good = argc > 1 || (no_long_events() && explains_quickly());
     for (PolicyKind policy : {PolicyKind::EASY, PolicyKind::FILL}) {
         for (bool slurm : {false, true}) {
