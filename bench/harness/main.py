@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from . import (
-    data, hosts, joining, model, monitoring, page, phases, processes, record, report, reports, scaling, sessions, windows, worlds,
+    data, elasticd, hosts, joining, model, monitoring, page, phases, processes, record, report, reports, scaling, sessions, windows, worlds,
 )  # fmt: skip
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
@@ -80,6 +80,12 @@ SECTIONS = (
     Section(
         "traces", "MPI time as a trace shows it", ("trace_mpi", "trace_ratio", "trace_inner"), scaling.traces
     ),
+    Section(
+        "elasticd", "elasticd on a large machine",
+        ("elasticd_turn", "elasticd_history", "elasticd_queue", "elasticd_readers", "elasticd_start", "elasticd_status"),
+        elasticd.elasticd,
+    ),  # fmt: skip
+    Section("why", "elastic why", ("elasticd_why", "elasticd_why_queue"), elasticd.why),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}
