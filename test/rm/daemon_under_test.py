@@ -9,6 +9,7 @@ import dataclasses
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -221,11 +222,12 @@ class ControlGroup:
 
 
 def processes_of(folder: Path) -> list[int]:
-    """Processes whose command line or working directory names the folder."""
+    """Processes whose command line or working directory names the folder, or something in it."""
+    named = re.compile(re.escape(str(folder)) + r"(?![\w.-])")  # not mixture-10 for mixture-1
     found = []
     for pid in procfs.pids():
         with contextlib.suppress(OSError):
-            if pid != os.getpid() and str(folder) in "\0".join([*procfs.words(pid), os.readlink(f"/proc/{pid}/cwd")]):
+            if pid != os.getpid() and named.search("\0".join([*procfs.words(pid), os.readlink(f"/proc/{pid}/cwd")])):
                 found.append(pid)
     return found
 
