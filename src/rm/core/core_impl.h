@@ -148,8 +148,6 @@ class Core::Impl {
     bool waits_for_cores(uint32_t uid) const;
     int64_t cores_left(const JobSpec &spec) const;
     int64_t cores_max(const JobSpec &spec, std::string &whose) const;
-    int64_t cores_left_of_group(const std::string &name) const;
-    bool allows(const std::string &group, const JobSpec &spec) const;
     void let_in();
     void count_use();
     void count_group_times();

@@ -22,6 +22,7 @@
 
 #include "core/core_impl.h"
 #include "core/placement.h"
+#include "core/user_limits.h"
 
 namespace elastic::rm {
 
@@ -54,36 +55,18 @@ Blocks first_of(const Blocks &blocks, int processes)
 /* Whether the user is full for a reason other than the number of running jobs. */
 bool Core::Impl::waits_for_cores(uint32_t uid) const
 {
-    const Config &config = state.config;
     return state.full_users.contains(uid) &&
-           (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max);
+           UserLimits(state).allow_a_job_of(uid);
 }
 
 /* Number of further cores that all limits allow. */
 int64_t Core::Impl::cores_left(const JobSpec &spec) const
 {
-    int64_t most = state.config.user_cores_max, left = INT64_MAX;
-    if (most > 0 && waits_for_cores(spec.uid))
+    auto is_full = [&](const std::string &name) { return state.full_groups.contains(name); };
+    bool keeps_for_next = state.config.user_cores_max > 0 && waits_for_cores(spec.uid);
+    if (keeps_for_next || std::ranges::any_of(spec.groups, is_full))
         return 0;
-    if (most > 0)
-        left = std::max<int64_t>(most - state.of_user(spec.uid).cores, 0);
-    for (const std::string &name : spec.groups) {
-        if (state.full_groups.contains(name))
-            return 0;
-        left = std::min(left, cores_left_of_group(name));
-    }
-    return left;
-}
-
-/* The same for one group. */
-int64_t Core::Impl::cores_left_of_group(const std::string &name) const
-{
-    const GroupLimit *group = find_group(state.config.groups, name);
-    if (group && state.is_spent(*group))
-        return 0;
-    if (!group || group->cores_max == 0)
-        return INT64_MAX;
-    return std::max<int64_t>(group->cores_max - state.of_group(name).cores, 0);
+    return UserLimits(state).cores_left(spec);
 }
 
 /* Maximum number of cores of one job, and the user or group with that limit. */
@@ -104,16 +87,6 @@ int64_t Core::Impl::cores_max(const JobSpec &spec, std::string &whose) const
     return least;
 }
 
-/* Whether the limit of the group allows the job at its smallest size. */
-bool Core::Impl::allows(const std::string &name, const JobSpec &spec) const
-{
-    const GroupLimit *group = find_group(state.config.groups, name);
-    bool runs_all = group && group->running_max > 0 &&
-                    state.of_group(name).running >= group->running_max;
-    return !runs_all &&
-           int64_t{size_at_least(spec, 1)} * spec.cores_per_process <= cores_left_of_group(name);
-}
-
 /* False: its user may not have it now.  If only a smaller allocation is allowed, the start is
  * reduced to it. */
 bool Core::Impl::limit_start(const Job &job, Start &start)
@@ -127,10 +100,10 @@ bool Core::Impl::limit_start(const Job &job, Start &start)
     int wanted = count_processes(start.blocks);
     int64_t most = cores_left(job.spec) / job.spec.cores_per_process;
     int size = most >= wanted ? wanted : size_at_most(job.spec, static_cast<int>(most));
-    bool has_turn = config.user_running_max == 0 ||
-                    state.of_user(uid).running < config.user_running_max;
-    auto is_allowed = [&](const std::string &group) { return allows(group, job.spec); };
-    if (size > 0 && has_turn && std::ranges::all_of(job.spec.groups, is_allowed)) {
+    UserLimits limits(state);
+    int64_t least = int64_t{size_at_least(job.spec, 1)} * job.spec.cores_per_process;
+    auto admits = [&](const std::string &name) { return limits.allow_in_group(name, least); };
+    if (size > 0 && limits.allow_a_job_of(uid) && std::ranges::all_of(job.spec.groups, admits)) {
         if (size < wanted) {
             start.blocks = first_of(start.blocks, size);
             start.numbers.user_most = static_cast<int>(most);
@@ -138,7 +111,7 @@ bool Core::Impl::limit_start(const Job &job, Start &start)
         return true;
     }
     for (const std::string &group : job.spec.groups) {
-        if (!allows(group, job.spec))
+        if (!admits(group))
             state.full_groups.insert(group);
     }
     state.requeue(uid, [&] { state.full_users.insert(uid); });

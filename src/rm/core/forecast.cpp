@@ -8,6 +8,7 @@
 #include "core/policy/fill_plan.h"
 #include "core/policy/policy_efficient.h"
 #include "core/time_limit.h"
+#include "core/user_limits.h"
 
 namespace elastic::rm {
 
@@ -48,7 +49,8 @@ int size_unreserved(const State &state, const JobSpec &spec)
 /* Starts the jobs of the queue in order, each as soon as enough jobs have ended. */
 class Course {
   public:
-    explicit Course(const State &state) : state_(state), space_(state), now_ms_(state.now_ms)
+    explicit Course(const State &state) : state_(state), space_(state), now_ms_(state.now_ms),
+                                          limits_(state)
     {
         std::optional<Outlook> outlook = outlook_of(state);
         for (const Booking &booking : outlook ? outlook->at_once : std::vector<Booking>())
@@ -83,21 +85,7 @@ class Course {
     /* Whether the limits of its user and their groups allow it now. */
     bool is_allowed(const JobSpec &spec, int size) const
     {
-        int64_t cores = int64_t{size} * spec.cores_per_process;
-        auto allows = [&](const Use &use, int64_t running_max, int64_t cores_max) {
-            return (running_max == 0 || use.running < running_max) &&
-                   (cores_max == 0 || use.cores + cores <= cores_max);
-        };
-        auto user = state_.of_user(spec.uid);
-        bool is_one = allows(with_change({user.running, user.cores}, users_, spec.uid),
-                             state_.config.user_running_max, state_.config.user_cores_max);
-        return is_one && std::ranges::all_of(spec.groups, [&](const std::string &name) {
-            const GroupLimit *limit = find_group(state_.config.groups, name);
-            GroupUse use = state_.of_group(name);
-            return !limit || (!is_spent(*limit) &&
-                              allows(with_change({use.running, use.cores}, groups_, name),
-                                     limit->running_max, limit->cores_max));
-        });
+        return limits_.allow(spec, int64_t{size} * spec.cores_per_process);
     }
 
     /* False: never, as far as known. */
@@ -109,7 +97,7 @@ class Course {
         while (!can_start(spec, size, capacity)) {
             int64_t change_ms = next_change_ms();
             if (change_ms != NEVER && (ends_.empty() || change_ms < ends_.begin()->first)) {
-                now_ms_ = change_ms;
+                set_time(change_ms);
                 last_ = 0;
                 spec = present_spec(job);
                 size = size_at_start(state_, spec);
@@ -132,9 +120,6 @@ class Course {
     Forecast present() const { return {now_ms_, last_}; }
 
   private:
-    struct Use {
-        int64_t running = 0, cores = 0;
-    };
     /* A job on nodes, for the limits. */
     struct Started {
         const JobSpec *spec;
@@ -156,7 +141,7 @@ class Course {
     int end_first(const JobSpec &spec)
     {
         auto first = ends_.begin();
-        now_ms_ = first->first;
+        set_time(first->first);
         last_ = first->second.job;
         int more = space_.give(first->second.shares, spec);
         count(first->second.started, -1);
@@ -164,41 +149,22 @@ class Course {
         return more;
     }
 
-    /* In the period in which it is now. */
-    bool is_spent(const GroupLimit &limit) const
-    {
-        return state_.is_spent(limit) && now_ms_ < period_end_ms(limit, state_.now_ms);
-    }
-
     /* When something else changes than by the end of a job: a reservation begins or ends, or a
      * group has another budget; NEVER: nothing does. */
     int64_t next_change_ms() const
     {
-        int64_t next_ms = state_.reservations_change_ms(now_ms_);
-        for (const GroupLimit &limit : state_.config.groups) {
-            if (is_spent(limit))
-                next_ms = earlier(next_ms, period_end_ms(limit, state_.now_ms));
-        }
-        return next_ms;
-    }
-
-    template <class Key>
-    static Use with_change(Use use, const std::map<Key, Use> &changes, const Key &key)
-    {
-        if (auto found = changes.find(key); found != changes.end())
-            use = {use.running + found->second.running, use.cores + found->second.cores};
-        return use;
+        return earlier(state_.reservations_change_ms(now_ms_), limits_.budgets_change_ms());
     }
 
     void count(const Started &started, int sign)
     {
-        auto add = [&](Use &use) {
-            use.running += sign;
-            use.cores += sign * started.cores;
-        };
-        add(users_[started.spec->uid]);
-        for (const std::string &name : started.spec->groups)
-            add(groups_[name]);
+        limits_.count(*started.spec, started.cores, sign);
+    }
+
+    void set_time(int64_t now_ms)
+    {
+        now_ms_ = now_ms;
+        limits_.set_time(now_ms);
     }
 
     const State &state_;
@@ -207,9 +173,7 @@ class Course {
     JobId last_ = 0;
     std::multimap<int64_t, Ending> ends_;
     std::list<Blocks> allocated_;       /* shares point to its elements */
-    /* changes of their use since the beginning */
-    std::map<uint32_t, Use> users_;
-    std::map<std::string, Use> groups_;
+    UserLimits limits_;
 };
 
 /* Whether its partition starts no jobs, whatever ends. */
