@@ -43,8 +43,8 @@ def nodes_and_processes_per_node_agree(bench: Bench) -> None:
     reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", nodes=3, min=2))
     expect(reply.body["notes"] == ["the job gets 2 nodes instead of 3, one for each process"], f"{reply.body}")
     daemon.wait_end(reply.body["job"]["id"])
-    for fields, text in (({"nodes": 5, "min": 7}, "needs 5 nodes for 2 processes each, and there are 4 such nodes"),
-                         ({"nodes": 1, "min": 5}, "needs 1 node for 5 processes, and there are 0 such nodes")):  # fmt: skip
+    for fields, text in (({"nodes": 5, "min": 7}, "needs 5 nodes that can hold a process, and there are 4 such nodes"),
+                         ({"nodes": 1, "min": 5}, "needs 1 node for 5 processes, and the largest can hold 4")):  # fmt: skip
         reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
         expect(reply.error() == "range" and text in reply.body["error"]["message"], f"{fields}: {reply.body}")
 
@@ -61,7 +61,7 @@ def a_slurm_script_has_its_number_of_nodes(bench: Bench) -> None:
                       "srun sh -c 'echo $SLURM_PROCID $SLURM_NODEID'\n")  # fmt: skip
     number = int(elastic(daemon, "submit", "--parsable", "-o", str(output), str(script)))
     why = elastic(daemon, "why", str(number))
-    expect("needs 3 nodes for 2 processes each, there are 2" in why, f"why: {why}")
+    expect("needs 3 whole nodes, there are 2" in why, f"why: {why}")
     shown = elastic(daemon, "show", str(number))
     expect(re.search(r"NumNodes=3\b", shown), f"show: {shown}")
     queue = elastic(daemon, "queue", "--noheader", "-j", str(number), "-o", "%D %C")

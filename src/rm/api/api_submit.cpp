@@ -65,7 +65,7 @@ void book_memory(const BodyReader &body, JobSpec &spec, const char *field, int64
 {
     if (mib == 0 || memory.core_mib == 0)
         return;
-    int64_t cores = (mib + memory.core_mib - 1) / memory.core_mib;
+    int64_t cores = quotient_up(mib, memory.core_mib);
     if (cores > CORES_MAX)
         body.fail(field, "is more than " + std::to_string(CORES_MAX) + " cores have, " +
                              std::to_string(memory.core_mib) + " MiB each");
@@ -87,7 +87,7 @@ void book_memory_of_nodes(const BodyReader &body, JobSpec &spec, int cores_of_no
     int full = std::max(1, cores_of_node / spec.cores_per_process);
     int on_node = std::min(spec.processes_per_node ? spec.processes_per_node : full,
                            most_processes(spec));
-    book_memory(body, spec, FIELD, (memory.per_node_mib + on_node - 1) / on_node, memory);
+    book_memory(body, spec, FIELD, quotient_up<int64_t>(memory.per_node_mib, on_node), memory);
 }
 
 /* Whole nodes of which some are named. */

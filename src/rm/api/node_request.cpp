@@ -6,11 +6,6 @@ namespace elastic::rm {
 
 namespace {
 
-int quotient_up(int dividend, int divisor)
-{
-    return (dividend + divisor - 1) / divisor;
-}
-
 /* Nodes are filled in sequence, so that some numbers of processes need fewer nodes. */
 [[noreturn]] void fail_with_use(const BodyReader &body, const JobSpec &spec, int nodes, int used)
 {
@@ -68,7 +63,7 @@ int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range, int cor
         return range.minimum;
     }
     spec.nodes = number_for_rigid(spec, range, cores_of_node);
-    if (spec.processes_per_node > 0 && node_share(spec) > spec.processes_per_node)
+    if (spec.processes_per_node > 0 && even_share(spec) > spec.processes_per_node)
         fail_with_use(body, spec, range.maximum,
                       quotient_up(spec.minimum, spec.processes_per_node));
     if (spec.nodes < range.minimum)

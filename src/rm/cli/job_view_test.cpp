@@ -150,12 +150,14 @@ TEST(JobViewTest, X3_a_waiting_job_shows_missing_resources)
     EXPECT_EQ(why(shortage),
               "Why=needs capacity for 24 processes, there is capacity for 8; job 3 gives 8 cores, "
               "a job gives 4 cores");
-    Json nodes = {{"processes", 4}, {"room", 3}, {"nodes", 3}, {"open_nodes", 2}};
-    EXPECT_EQ(why(nodes), "Why=needs 3 nodes for 2 processes each, there are 2");
+    Json nodes = {{"processes", 4}, {"room", 0}, {"nodes", 3}, {"open_nodes", 2}};
+    EXPECT_EQ(why(nodes), "Why=needs 3 whole nodes, there are 2");
     nodes["open_nodes"] = 0;
-    EXPECT_EQ(why(nodes), "Why=needs 3 nodes for 2 processes each, there is none");
+    EXPECT_EQ(why(nodes), "Why=needs 3 whole nodes, there is none");
+    nodes = {{"processes", 9}, {"room", 8}, {"nodes", 3}, {"open_nodes", 4}};
+    EXPECT_EQ(why(nodes), "Why=needs 3 whole nodes for 9 processes, the largest 3 hold 8");
     nodes = {{"processes", 1}, {"room", 0}, {"nodes", 1}, {"open_nodes", 0}};
-    EXPECT_EQ(why(nodes), "Why=needs 1 node for 1 process, there is none");
+    EXPECT_EQ(why(nodes), "Why=needs 1 whole node, there is none");
     shortage["room"] = 0;
     EXPECT_EQ(why(shortage).substr(0, 53), "Why=needs capacity for 24 processes, there is none; j");
     shortage["room"] = 24;

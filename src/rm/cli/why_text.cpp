@@ -47,8 +47,9 @@ std::string last_change_text(const Json &job)
            (reason.empty() ? "" : ": " + reason) + ".";
 }
 
-/* "needs capacity for 24 processes, there is capacity for 8", or "needs 3 nodes for 2 processes
- * each, there are 2". */
+/* "needs capacity for 24 processes, there is capacity for 8", "needs 3 whole nodes, there are 2",
+ * or, if nodes are of different sizes, "needs 3 whole nodes for 9 processes, the largest 3 hold
+ * 8". */
 std::string missing_text(const Json &missing)
 {
     int64_t processes = integer_or(missing, "processes", 0),
@@ -57,10 +58,13 @@ std::string missing_text(const Json &missing)
     if (nodes <= 0)
         return "needs capacity for " + std::to_string(processes) + " processes, there is " +
                (capacity > 0 ? "capacity for " + std::to_string(capacity) : "none");
-    int64_t share = (processes + nodes - 1) / nodes;
-    return "needs " + std::to_string(nodes) + (nodes == 1 ? " node for " : " nodes for ") +
-           std::to_string(share) + (share == 1 ? " process" : " processes") +
-           (nodes == 1 ? ", there " : " each, there ") + (open > 1 ? "are " : "is ") +
+    std::string needs =
+        "needs " + std::to_string(nodes) + (nodes == 1 ? " whole node" : " whole nodes");
+    if (capacity > 0)
+        return needs + " for " + std::to_string(processes) + " processes, the largest" +
+               (nodes == 1 ? " holds " : " " + std::to_string(nodes) + " hold ") +
+               std::to_string(capacity);
+    return needs + ", there " + (open > 1 ? "are " : "is ") +
            (open > 0 ? std::to_string(open) : "none");
 }
 

@@ -9,6 +9,7 @@
  * The step reports the end of the request also after a failed change. */
 
 #include "core/core_impl.h"
+#include "core/placement.h"
 #include "core/policy/requested_sizes.h"
 #include "core/policy/slot_requests.h"
 
@@ -39,10 +40,8 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
         return 0;
     }
     int capacity = size;
-    JobSpec unlimited = state.unreserved(spec);
-    unlimited.nodes = 0;        /* that of its start */
     if (state.config.check_capacity)
-        capacity = state.capacity_when_empty(unlimited, false);
+        capacity = state.capacity_when_empty(JoiningSpec(state.unreserved(spec)), false);
     if (size > capacity) {
         why = "all nodes together can hold " + std::to_string(capacity) + " such processes";
         return 0;

@@ -58,7 +58,7 @@ std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
     int capacity = state.capacity_when_empty(spec, false);
     if (capacity >= size)
         return "";
-    if (!any_node_will_do(spec) || spec.nodes > 0)
+    if (!any_node_will_do(spec))
         return listed_refusal(spec, size, capacity);
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
            std::to_string(state.nodes.size()) + " nodes together can hold " +
@@ -82,12 +82,17 @@ std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capaci
     if (!spec.exclude.empty())
         which += " that it does not exclude";
     if (spec.nodes > 0) {
-        int share = node_share(spec);
-        int count = state.capacity_when_empty(shape_of(spec), false) / share;
-        return "the job needs " + std::to_string(spec.nodes) +
-               (spec.nodes == 1 ? " node" : " nodes") + " for " + std::to_string(share) +
-               (share == 1 ? " process" : " processes") + (needs_gpus(spec) ? " with GPUs" : "") +
-               (spec.nodes == 1 ? "" : " each") + ", and there " + (count == 1 ? "is " : "are ") +
+        std::string needs = "the job needs " + std::to_string(spec.nodes) +
+            (spec.nodes == 1 ? " node" : " nodes") + (needs_gpus(spec) ? " with GPUs" : "");
+        if (capacity > 0)
+            return needs + " for " + std::to_string(size) + " processes, and the largest" +
+                   (spec.nodes == 1 ? "" : " " + std::to_string(spec.nodes)) + which +
+                   " can hold " + std::to_string(capacity) + "; request less";
+        Shape one_on_each = shape_of(spec);
+        one_on_each.nodes = 0;
+        one_on_each.processes_per_node = 1;
+        int count = state.capacity_when_empty(one_on_each, false);
+        return needs + " that can hold a process, and there " + (count == 1 ? "is " : "are ") +
                std::to_string(count) + (count == 1 ? " such node" : " such nodes") + which +
                "; request less";
     }

@@ -72,6 +72,58 @@ TEST(GpusTest, jobs_without_gpus_pass_and_the_reason_is_gpus)
     EXPECT_EQ(expected.waits_for, has);
 }
 
+std::vector<std::string> nodes_of(const Job &job)
+{
+    std::vector<std::string> nodes;
+    for (const Block &block : gathered(job.blocks))
+        nodes.push_back(block.node.str());
+    return nodes;
+}
+
+/* Also where another node fits better, and although one node with GPUs would suffice. */
+TEST(GpusTest, jobs_without_gpus_leave_nodes_with_gpus_to_others)
+{
+    using Names = std::vector<std::string>;
+    for (PolicyKind policy : POLICIES) {
+        Machine machine(policy, {2, 0, 2, 0});
+        JobId first = machine.submit(rigid(1)), second = machine.submit(rigid(4)),
+              third = machine.submit(rigid(5));
+        EXPECT_EQ(nodes_of(machine.job(first)), Names{"n1"});
+        EXPECT_EQ(nodes_of(machine.job(second)), Names{"n3"});
+        EXPECT_EQ(nodes_of(machine.job(third)), (Names{"n1", "n0"})) << "no other core is free";
+        JobId with = machine.submit(with_gpus(rigid(2), 1));
+        EXPECT_EQ(nodes_of(machine.job(with)), Names{"n0"});
+    }
+}
+
+TEST(GpusTest, a_growing_job_leaves_nodes_with_gpus_to_others)
+{
+    using Names = std::vector<std::string>;
+    for (bool whole : {false, true}) {
+        Machine machine(PolicyKind::FILL, {2, 0, 2, 0});
+        JobSpec spec = malleable(4, 8);
+        spec.whole_nodes = whole;
+        JobId grows = machine.submit(spec);
+        EXPECT_EQ(nodes_of(machine.job(grows)), (Names{"n1", "n3"}));
+        EXPECT_EQ(nodes_of(machine.job(machine.submit(with_gpus(rigid(4), 1)))),
+                  (Names{"n0", "n2"}));
+    }
+}
+
+/* Whole nodes, and a number of them. */
+TEST(GpusTest, a_number_of_nodes_without_gpus)
+{
+    using Names = std::vector<std::string>;
+    for (PolicyKind policy : POLICIES) {
+        Machine machine(policy, {2, 0, 2, 0});
+        JobSpec spec = rigid(3);
+        spec.whole_nodes = true;
+        spec.nodes = 2;
+        EXPECT_EQ(nodes_of(machine.job(machine.submit(spec))), (Names{"n1", "n3"}));
+        EXPECT_EQ(nodes_of(machine.job(machine.submit(spec))), (Names{"n0", "n2"}));
+    }
+}
+
 /* The first job gets both GPUs at 30 s: no longer job takes one of them before. */
 TEST(GpusTest, gpus_are_reserved)
 {

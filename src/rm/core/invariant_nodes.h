@@ -1,5 +1,5 @@
-/* For invariants.cpp: nodes on which a job may not start.  Found from the configuration alone,
- * without State::enter. */
+/* For invariants.cpp: nodes on which a job may not start, found from the configuration alone,
+ * without State::enter; and the distribution on a number of nodes. */
 
 #ifndef ELASTIC_RM_CORE_INVARIANT_NODES_H_INCLUDED
 #define ELASTIC_RM_CORE_INVARIANT_NODES_H_INCLUDED
@@ -23,6 +23,37 @@ inline std::string wrong_nodes(const State &state, const Job &job, const Blocks 
                 return "on " + block.node + ", which is reserved for others";
             if (is_own && !has)
                 return "on " + block.node + ", which its reservation does not have";
+        }
+    }
+    return "";
+}
+
+/* Empty, or the error in the distribution of a job with a number of nodes that starts now. */
+inline std::string wrong_distribution(const State &state, const JobSpec &spec, const Blocks &blocks)
+{
+    if (spec.nodes == 0)
+        return "";
+    if (blocks.size() != static_cast<size_t>(spec.nodes) ||
+        count_processes(blocks) != spec.minimum)
+        return "on " + std::to_string(blocks.size()) + " nodes, with " +
+               std::to_string(count_processes(blocks)) + " processes";
+    auto is_full = [&](const Block &block) {
+        const Node &node = *state.node(block.node);
+        int more = block.processes + 1, gpus = gpus_on_node(spec, more);
+        return more * spec.cores_per_process > node.cores || gpus > node.gpus ||
+            more == spec.processes_per_node + 1;
+    };
+    for (size_t i = 1; i < blocks.size(); i++) {
+        const Block &before = blocks[i - 1];
+        if (!NaturalLess()(before.node, blocks[i].node))
+            return "on " + blocks[i].node + " after " + before.node;
+    }
+    for (const Block &one : blocks) {
+        for (const Block &other : blocks) {
+            bool is_later = NaturalLess()(other.node, one.node);
+            int most = one.processes + (is_later ? 1 : 0);
+            if (other.processes > most && !is_full(one))
+                return "with too few processes on " + one.node;
         }
     }
     return "";

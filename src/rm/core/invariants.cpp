@@ -385,6 +385,9 @@ void Monitor::allocated(const Record &record, const State &state)
         return;
     if (std::string why = by ? wrong_nodes(state, *by, record.blocks) : ""; !why.empty())
         wrong("job " + std::to_string(record.job) + " starts " + why);
+    if (std::string why = by ? wrong_distribution(state, by->spec, record.blocks) : "";
+        !why.empty())
+        wrong("job " + std::to_string(record.job) + " starts " + why);
     if (std::string what = wrong_start(record); !what.empty())
         wrong("why job " + std::to_string(record.job) + " starts " + what + ": " +
               record.data.dump());

@@ -78,11 +78,6 @@ bool is_own_size(const JobSpec &spec, int size)
            (size > spec.maximum && size <= most_processes(spec));
 }
 
-int least_capacity(const JobSpec &spec)
-{
-    return is_spread(spec) ? spec.nodes * node_share(spec) : size_at_least(spec, 1);
-}
-
 std::string describe(const Dependency &dependency)
 {
     return std::string(to_string(dependency.kind)) + ":" + std::to_string(dependency.job);
@@ -255,7 +250,7 @@ std::string wrong_with_number(const JobSpec &spec)
     if (spec.nodes > spec.minimum)
         return "a job on " + nodes + " has at least one process on each: it cannot have " +
                std::to_string(spec.minimum);
-    if (spec.processes_per_node > 0 && node_share(spec) > spec.processes_per_node)
+    if (spec.processes_per_node > 0 && even_share(spec) > spec.processes_per_node)
         return std::to_string(spec.minimum) + " processes do not fit on " + nodes +
                ", at most " + std::to_string(spec.processes_per_node) + " on each";
     if (spec.nodelist.size() > static_cast<size_t>(spec.nodes))

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/program_sizes.h"
+#include "base/quotient.h"
 #include "core/partition.h"
 
 namespace elastic::rm {
@@ -72,8 +73,9 @@ struct JobSpec {
     int cores_per_process = 1;
     int processes_per_node = 0; /* maximum; 0: as many as fit */
     bool whole_nodes = false;   /* shares its nodes with no other job */
-    /* The exact number of whole nodes of a rigid job, on which its processes are spread evenly: the
-     * first nodes have one more if the numbers differ.  0: as few nodes as possible. */
+    /* The exact number of whole nodes of a rigid job.  Its processes are spread evenly, in turn in
+     * the order of the nodes' names, but no node has more than it can hold.  0: as few nodes as
+     * possible. */
     int nodes = 0;
     /* GPUs of each process, or of each node that a rigid job uses: at most one of them is not 0. */
     int gpus_per_process = 0, gpus_per_node = 0;
@@ -120,30 +122,10 @@ struct JobSpec {
                    partition, reservation, groups, sizes, nodes)
 };
 
-/* The maximum number of processes on one node; 0: as many as fit. */
-inline int node_share(const JobSpec &spec)
+/* With a number of nodes: the processes of the fullest node, if they are spread evenly. */
+inline int even_share(const JobSpec &spec)
 {
-    return spec.nodes > 0 ? (spec.minimum + spec.nodes - 1) / spec.nodes : spec.processes_per_node;
-}
-/* Whether its processes would be on other nodes, or in other numbers, if nodes were filled in
- * sequence, each with its share. */
-inline bool is_spread(const JobSpec &spec)
-{
-    int rest = spec.nodes > 0 ? spec.minimum % spec.nodes : 0;
-    return rest > 0 && rest < spec.nodes - 1;
-}
-/* A node on which the job has no process yet: with a number of nodes, each must hold the share. */
-inline int all_or_none(const JobSpec &spec, int capacity)
-{
-    return spec.nodes > 0 && capacity < node_share(spec) ? 0 : capacity;
-}
-/* The sum of the capacities of nodes that hold its smallest size. */
-int least_capacity(const JobSpec &spec);
-/* Number of processes of a new job that nodes hold whose capacities have this sum. */
-inline int64_t processes_for(const JobSpec &spec, int64_t capacity)
-{
-    bool lacks_nodes = is_spread(spec) && capacity < least_capacity(spec);
-    return lacks_nodes ? std::min<int64_t>(capacity, spec.minimum - 1) : capacity;
+    return quotient_up(spec.minimum, spec.nodes);
 }
 
 /* Whether processes of the job may be on the node: it is in the job's partition and not

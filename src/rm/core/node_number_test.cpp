@@ -1,4 +1,4 @@
-/* Rigid jobs on a number of whole nodes, on which their processes are spread evenly. */
+/* Rigid jobs on a number of whole nodes, on which their processes are spread evenly if they fit. */
 
 #include "core/core_driver.h"
 #include "core/forecast.h"
@@ -54,11 +54,11 @@ TEST(NodeNumberTest, the_first_nodes_have_one_process_more)
     }
 }
 
-/* Any numbers, on nodes of several sizes of which some are busy: it starts if and only if enough
- * nodes hold its share. */
-TEST(NodeNumberTest, it_fits_if_enough_nodes_hold_its_share)
+/* Any numbers, on nodes of several sizes of which some are busy: it starts if and only if some
+ * choice of so many nodes holds it; evenly if nodes are large enough for that. */
+TEST(NodeNumberTest, it_fits_if_its_number_of_nodes_can_hold_it)
 {
-    int started = 0, refused = 0;
+    int started = 0, refused = 0, uneven = 0;
     for (int cores_per_process : {1, 2}) {
         for (int processes = 1; processes <= 24; processes++) {
             for (int nodes = 1; nodes <= std::min(processes, 8); nodes++) {
@@ -68,14 +68,16 @@ TEST(NodeNumberTest, it_fits_if_enough_nodes_hold_its_share)
                 driver.submit(rigid(1));    /* on the smallest */
                 JobSpec spec = on_nodes(processes, nodes);
                 spec.cores_per_process = cores_per_process;
-                int share = node_share(spec), large = 0;
+                int share = even_share(spec), large = 0, held = 0;
                 for (int i = 1; i < 9; i++)
                     large += (2 + i) / cores_per_process >= share;
+                for (int i = 9 - nodes; i < 9; i++)
+                    held += i > 0 ? (2 + i) / cores_per_process : 0;
                 Space space(driver.core.state());
-                ASSERT_EQ(space.fits(spec, processes), large >= nodes)
+                ASSERT_EQ(space.fits(spec, processes), held >= processes)
                     << processes << " on " << nodes << ", " << cores_per_process;
-                ASSERT_EQ(space.nodes_for(spec), large);
-                if (large < nodes) {
+                ASSERT_EQ(space.nodes_for(spec, share), large);
+                if (held < processes) {
                     refused++;
                     continue;
                 }
@@ -84,14 +86,63 @@ TEST(NodeNumberTest, it_fits_if_enough_nodes_hold_its_share)
                 ASSERT_EQ(blocks.size(), static_cast<size_t>(nodes));
                 ASSERT_EQ(count_processes(blocks), processes);
                 Counts all = counts(blocks);
+                started++;
+                uneven += large < nodes;
+                if (large < nodes)
+                    continue;
                 ASSERT_TRUE(std::is_sorted(all.rbegin(), all.rend()));
                 ASSERT_LE(all.front() - all.back(), 1);
-                started++;
             }
         }
     }
     EXPECT_GT(started, 100);
     EXPECT_GT(refused, 50);
+    EXPECT_GT(uneven, 20);
+}
+
+/* As Slurm: each node has a process, and the rest is put on the nodes in turn. */
+TEST(NodeNumberTest, small_nodes_have_fewer)
+{
+    const std::tuple<int, int, Counts, Counts> cases[] = {
+        {4, 3, {4, 4, 1}, {2, 1, 1}},    {4, 3, {1, 4, 4}, {1, 2, 1}}, {9, 3, {4, 2, 4}, {4, 2, 3}},
+        {10, 3, {4, 2, 4}, {4, 2, 4}},   {5, 2, {1, 2, 4}, {2, 3}},    {6, 3, {1, 2, 4}, {1, 2, 3}},
+        {4, 2, {1, 2, 1, 3, 1}, {2, 2}},
+    };
+    for (PolicyKind policy : POLICIES) {
+        for (const auto &[processes, nodes, cores, expected] : cases) {
+            CoreDriver driver(CoreDriver::config_of(policy));
+            for (size_t i = 0; i < cores.size(); i++)
+                driver.send(NodeUp{"n" + std::to_string(i), cores[i]});
+            AnswerCode code;
+            EXPECT_EQ(driver.core.refusal(on_nodes(processes, nodes), code), "");
+            JobId id = driver.submit(on_nodes(processes, nodes));
+            EXPECT_EQ(counts(driver.job(id).blocks), expected) << processes << " on " << nodes;
+        }
+    }
+}
+
+/* It is not refused, and starts when its largest nodes are free. */
+TEST(NodeNumberTest, it_waits_for_large_nodes)
+{
+    for (PolicyKind policy : POLICIES) {
+        CoreDriver driver(CoreDriver::config_of(policy));
+        for (int i = 0; i < 4; i++)
+            driver.send(NodeUp{"n" + std::to_string(i), i < 2 ? 4 : 1});
+        JobSpec whole = rigid(4, HOUR);
+        whole.nodelist = NodeSet({"n0"});
+        JobId first = driver.submit(whole);
+        driver.run(first);
+        JobId waits = driver.submit(on_nodes(7, 3, MINUTE));
+        EXPECT_EQ(driver.job(waits).state, JobState::PENDING);
+        auto missing = shortage(driver.core.state(), driver.job(waits));
+        ASSERT_TRUE(missing);
+        EXPECT_EQ(missing->open_nodes, 3);
+        EXPECT_EQ(missing->capacity, 6);
+        EXPECT_EQ(forecast(driver.core.state(), waits).start_ms, driver.job(first).limit_at_ms);
+        driver.end(first);
+        EXPECT_EQ(counts(driver.job(waits).blocks), (Counts{3, 3, 1}));
+        EXPECT_EQ(driver.core.state().booking(waits).cores, 9);
+    }
 }
 
 TEST(NodeNumberTest, it_waits_for_all_its_nodes_and_reports_how_many_it_lacks)
@@ -172,7 +223,9 @@ TEST(NodeNumberTest, each_node_has_the_gpus_of_its_processes)
         EXPECT_EQ(gpus, (Counts{2, 1, 1}));
         AnswerCode code;
         EXPECT_EQ(machine.core.refusal(with_gpus(on_nodes(5, 4), 1), code),
-                  "the job needs 4 nodes for 2 processes with GPUs each, and there are 3 such "
+                  "");
+        EXPECT_EQ(machine.core.refusal(with_gpus(on_nodes(5, 5), 1), code),
+                  "the job needs 5 nodes with GPUs that can hold a process, and there are 4 such "
                   "nodes; request less");
     }
 }
@@ -183,11 +236,13 @@ TEST(NodeNumberTest, down_nodes_and_impossible_numbers)
     AnswerCode code;
     auto why = [&](const JobSpec &spec) { return driver.core.refusal(spec, code); };
     EXPECT_EQ(why(on_nodes(5, 4)),
-              "the job needs 4 nodes for 2 processes each, and there are 3 such nodes; request "
+              "the job needs 4 nodes that can hold a process, and there are 3 such nodes; request "
               "less");
     EXPECT_EQ(code, AnswerCode::CAPACITY);
     EXPECT_EQ(why(on_nodes(5, 1)),
-              "the job needs 1 node for 5 processes, and there are 0 such nodes; request less");
+              "the job needs 1 node for 5 processes, and the largest can hold 4; request less");
+    EXPECT_EQ(why(on_nodes(9, 2)),
+              "the job needs 2 nodes for 9 processes, and the largest 2 can hold 8; request less");
     EXPECT_NE(why(on_nodes(2, 3)), "") << "more nodes than processes";
     EXPECT_EQ(code, AnswerCode::FIELD);
     JobSpec elastic = on_nodes(4, 3), shared = on_nodes(4, 3), limited = on_nodes(5, 3);

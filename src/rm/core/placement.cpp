@@ -4,6 +4,7 @@
 
 #include <cassert>
 
+#include "core/node_number.h"
 #include "core/position_ranks.h"
 
 namespace elastic::rm {
@@ -15,20 +16,20 @@ int capacity_on(const JobSpec &spec, int cores, int free, int own)
         capacity = cores / spec.cores_per_process - own;
     else if (spec.whole_nodes && free < cores)
         capacity = 0;
-    if (int share = node_share(spec); share > 0)
-        capacity = std::min(capacity, share - own);
-    return own > 0 ? std::max(capacity, 0) : all_or_none(spec, std::max(capacity, 0));
+    if (spec.processes_per_node > 0)
+        capacity = std::min(capacity, spec.processes_per_node - own);
+    return std::max(capacity, 0);
 }
 
 bool any_core_will_do(const JobSpec &spec)
 {
-    return spec.cores_per_process == 1 && node_share(spec) == 0 && !spec.whole_nodes &&
+    return spec.cores_per_process == 1 && spec.processes_per_node == 0 && !spec.whole_nodes &&
            any_node_will_do(spec);
 }
 
 bool any_node_will_do(const JobSpec &spec)
 {
-    return spec.nodelist.empty() && spec.exclude.empty() && !needs_gpus(spec) && !is_spread(spec) &&
+    return spec.nodelist.empty() && spec.exclude.empty() && spec.nodes == 0 && !needs_gpus(spec) &&
            (!spec.in || spec.in->nodes.empty());
 }
 
@@ -140,27 +141,42 @@ int Space::capacity_here(const JobSpec &spec, const Node &node, int own) const
         return 0;
     if (spec.gpus_per_process > 0)
         capacity = std::min(capacity, gpus / spec.gpus_per_process);
-    return own > 0 ? capacity : all_or_none(spec, capacity);
+    return capacity;
+}
+
+template <class Visit> void Space::each_capacity(const JobSpec &spec, Visit visit) const
+{
+    if (needs_gpus(spec)) {
+        for (uint32_t position : cores_.gpu_nodes())
+            visit(capacity_here(spec, cores_.node(position), 0), 1);
+        return;
+    }
+    const PositionSet *within = positions_of_partition(spec);
+    each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
+        visit(capacity, size_of(group.nodes, within));
+    });
+    for (const NodeName &name : spec.exclude) {
+        const Node *node = state_->node(name);
+        if (node && cores_.usable(*node) && (!spec.in || has_node(*spec.in, name)))
+            visit(capacity_on(spec, node->cores, cores_.free(*node), 0), -1);
+    }
 }
 
 int64_t Space::capacity_of_all(const JobSpec &spec) const
 {
     int64_t all = 0;
-    if (needs_gpus(spec)) {
-        for (uint32_t position : cores_.gpu_nodes())
-            all += capacity_here(spec, cores_.node(position), 0);
-        return all;
-    }
-    const PositionSet *within = positions_of_partition(spec);
-    each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
-        all += int64_t{capacity} * size_of(group.nodes, within);
-    });
-    for (const NodeName &name : spec.exclude) {
-        const Node *node = state_->node(name);
-        if (node && cores_.usable(*node) && (!spec.in || has_node(*spec.in, name)))
-            all -= capacity_on(spec, node->cores, cores_.free(*node), 0);
-    }
+    each_capacity(spec, [&](int capacity, int nodes) { all += int64_t{capacity} * nodes; });
     return all;
+}
+
+/* For a new job with a number of nodes; each of its listed ones has capacity. */
+int64_t Space::capacity_of_number(const JobSpec &spec) const
+{
+    CapacityOfNodes all(spec.nodes);
+    each_capacity(spec, [&](int capacity, int nodes) { all.add(capacity, nodes); });
+    for (const NodeName &name : spec.nodelist)
+        all.require(capacity_here(spec, *state_->node(name), 0));
+    return all.sum();
 }
 
 /* Listed nodes count no more than others: a job that grows need not be on them. */
@@ -206,15 +222,19 @@ int Space::capacity(const JobSpec &spec, const Blocks &own) const
 {
     if (own.empty() && !has_listed(spec))
         return 0;
+    if (own.empty() && spec.nodes > 0)
+        return within_int(capacity_of_number(spec));
     int64_t all = capacity_of_all(spec);
     for (const Own &each : usable_own(spec, own))
         all += each.capacity - capacity_here(spec, *each.node, 0);
-    return within_int(own.empty() ? processes_for(spec, all) : all);
+    return within_int(all);
 }
 
-int Space::nodes_for(const JobSpec &spec) const
+int Space::nodes_for(const JobSpec &spec, int processes) const
 {
-    return within_int(capacity_of_all(spec) / node_share(spec));
+    int64_t all = 0;
+    each_capacity(spec, [&](int capacity, int nodes) { all += capacity >= processes ? nodes : 0; });
+    return within_int(all);
 }
 
 int Space::capacity_within(const JobSpec &spec, const Blocks &own) const
@@ -261,9 +281,25 @@ std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
     return pieces;
 }
 
-/* Nodes are filled in the order of falling capacity; the last one is the best fit. */
 void Space::choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
                           std::vector<Piece> &pieces) const
+{
+    if (processes == 0)
+        return;
+    if (needs_gpus(spec))
+        return choose_with_gpus(spec, processes, own, pieces);
+    bool all_equal = !cores_.has_gpus();
+    processes = choose_among(all_equal ? Nodes::ALL : Nodes::WITHOUT_GPUS, spec, processes, own,
+                             pieces);
+    if (processes > 0 && !all_equal)
+        processes = choose_among(Nodes::WITH_GPUS, spec, processes, own, pieces);
+    assert(processes == 0);
+}
+
+/* Nodes are filled in the order of falling capacity; the last one is the best fit.  Returns the
+ * number of processes that do not fit on these nodes. */
+int Space::choose_among(Nodes which, const JobSpec &spec, int processes,
+                        const std::vector<Own> &own, std::vector<Piece> &pieces) const
 {
     auto is_own = [&](uint32_t position) {
         auto found = std::lower_bound(
@@ -272,7 +308,9 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         return found != own.end() && found->node->position == position;
     };
     auto is_closed = [&](uint32_t position) {
-        return is_own(position) ||
+        bool is_other = which != Nodes::ALL &&
+            (which == Nodes::WITH_GPUS) != (cores_.node(position).gpus > 0);
+        return is_other || is_own(position) ||
             (!spec.exclude.empty() && spec.exclude.contains(cores_.node(position).name));
     };
     const PositionSet *within = positions_of_partition(spec);
@@ -287,10 +325,6 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         pieces.push_back({&cores_.node(position), here, cores});
         processes -= here;
     };
-    if (processes == 0)
-        return;
-    if (needs_gpus(spec))
-        return choose_with_gpus(spec, processes, own, pieces);
     /* Usually one node suffices: the one that fits best. */
     std::pair best(std::numeric_limits<int>::max(), PositionSet::NONE);
     each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
@@ -299,8 +333,10 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         if (uint32_t at = next(group.nodes, 0); at != PositionSet::NONE)
             best = std::min(best, std::pair(capacity, at));
     });
-    if (best.second != PositionSet::NONE)
-        return put(best.second, processes);
+    if (best.second != PositionSet::NONE) {
+        put(best.second, processes);
+        return 0;
+    }
     std::vector<Tier> all = tiers(cores_, spec);
     for (auto tier = all.begin(); processes > 0 && tier != all.end(); ++tier) {
         uint32_t at = next(*tier, 0);
@@ -316,7 +352,7 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         }
         put(at, processes);
     }
-    assert(processes == 0);
+    return processes;
 }
 
 /* Like choose_others, for nodes with GPUs: their capacity is not ordered. */
@@ -364,35 +400,11 @@ std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &process
     return usable_own(spec, blocks);
 }
 
-/* A new job; in the order of the nodes' names. */
-Blocks Space::allocate_spread(const JobSpec &spec)
-{
-    int listed = static_cast<int>(spec.nodelist.size());
-    std::vector<Own> own;
-    std::vector<Piece> pieces;
-    auto by_name = [](const auto &a, const auto &b) { return a.node->position < b.node->position; };
-    for (const NodeName &name : spec.nodelist) {
-        own.push_back({state_->node(name), node_share(spec), 0});
-        pieces.push_back({own.back().node, 0, 0});
-    }
-    std::ranges::sort(own, by_name);
-    choose_others(spec, (spec.nodes - listed) * node_share(spec), own, pieces);
-    std::ranges::sort(pieces, by_name);
-    Blocks blocks;
-    int with_more = spec.minimum % spec.nodes;
-    for (const Piece &piece : pieces) {
-        int here = spec.minimum / spec.nodes + (with_more-- > 0 ? 1 : 0);
-        book({piece.node, here, piece.node->cores, gpus_on_node(spec, here)});
-        blocks.push_back({piece.node->name, here});
-    }
-    return blocks;
-}
-
 /* For a job whose size is not fixed, the processes on listed nodes are the first ranks: a job
  * that starts smaller, or shrinks, loses the last ones. */
 Blocks Space::allocate(const JobSpec &spec, int processes, const Blocks &own)
 {
-    if (own.empty() && is_spread(spec))
+    if (own.empty() && spec.nodes > 0)
         return allocate_spread(spec);
     Blocks blocks;
     bool listed = own.empty() && !spec.nodelist.empty();
@@ -428,7 +440,7 @@ void Space::add(const Share &share, int sign)
 
 int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
 {
-    if (!spec.nodelist.empty() || is_spread(spec)) {
+    if (!spec.nodelist.empty() || spec.nodes > 0) {
         int before = capacity(spec);
         give(shares);
         return capacity(spec) - before;

@@ -1,11 +1,12 @@
 /*
  * Selection of nodes: a scratch copy of the free cores on which allocations are tried, and the
  * ranks that leave.  Pure.  Its cost depends on the allocation, not on the number of nodes.
- * Preference: the job's own nodes, then the one node that fits best, then as few nodes as possible;
- * in the order of their names where nothing else decides.  Excluded nodes, and those outside the
- * partition, have no capacity.  A job that holds no nodes has no capacity while one of its listed
- * nodes has none; it gets a process on each of these first.  If its processes are spread on a
- * number of nodes, a node without capacity for its share has none at all.
+ * Preference: the job's own nodes, then, for a job that needs no GPUs, nodes without GPUs; then the
+ * one node that fits best, then as few nodes as possible; in the order of their names where nothing
+ * else decides.  Excluded nodes, and those outside the partition, have no capacity.  A job that
+ * holds no nodes has no capacity while one of its listed nodes has none; it gets a process on each
+ * of these first.  The capacity for a new job with a number of nodes is that of so many nodes, the
+ * largest ones.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
@@ -23,7 +24,7 @@ bool any_core_will_do(const JobSpec &spec);
 /* The processes of each node put together; for lists in which the order of ranks does not
  * matter. */
 Blocks gathered(const Blocks &blocks);
-/* It names no nodes, is in no partition of some nodes, needs no GPUs, and is not spread. */
+/* It names no nodes and no number of nodes, is in no partition of some nodes, and needs no GPUs. */
 bool any_node_will_do(const JobSpec &spec);
 
 /* The specification of a job for processes that join running ones: they need not be on the
@@ -54,8 +55,8 @@ class Space {
     /* The same, but only on the nodes of `own`. */
     int capacity_within(const JobSpec &spec, const Blocks &own) const;
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
-    /* Number of nodes that have capacity for the share of a job with a number of nodes. */
-    int nodes_for(const JobSpec &spec) const;
+    /* Number of nodes that have capacity for so many processes of a new job. */
+    int nodes_for(const JobSpec &spec, int processes = 1) const;
     /* Books `processes` and returns their nodes; they must fit. */
     Blocks allocate(const JobSpec &spec, int processes, const Blocks &own = {});
 
@@ -101,11 +102,17 @@ class Space {
     /* Capacity on one node, beside `own` processes of the job. */
     int capacity_here(const JobSpec &spec, const Node &node, int own) const;
     int64_t capacity_of_all(const JobSpec &spec) const;
+    int64_t capacity_of_number(const JobSpec &spec) const;
+    /* Calls back with the capacity of nodes and their number; a negative number corrects an earlier
+     * one. */
+    template <class Visit> void each_capacity(const JobSpec &spec, Visit visit) const;
     bool has_listed(const JobSpec &spec) const;
     /* Null: all. */
     const PositionSet *positions_of_partition(const JobSpec &spec) const;
     std::vector<Own> allocate_listed(const JobSpec &spec, int &processes, Blocks &blocks);
     Blocks allocate_spread(const JobSpec &spec);
+    std::vector<Own> nodes_of_number(const JobSpec &spec) const;
+    std::vector<Own> open_nodes(const JobSpec &spec) const;
     std::vector<Own> usable_own(const JobSpec &spec, const Blocks &own) const;
     void book(const Piece &piece);
     std::vector<Piece> choose(const JobSpec &spec, int processes,
@@ -115,6 +122,9 @@ class Space {
     void add(const Share &share, int sign);
     void choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
                        std::vector<Piece> &pieces) const;
+    enum class Nodes { ALL, WITHOUT_GPUS, WITH_GPUS };
+    int choose_among(Nodes which, const JobSpec &spec, int processes, const std::vector<Own> &own,
+                     std::vector<Piece> &pieces) const;
 
     const State *state_;
     FreeCores cores_;

@@ -84,7 +84,7 @@ void ReservedCores::reserve_given(const Space &begun, const std::vector<const Sh
     });
     /* Cores taken from a node are missing there; only a number of processes for each node must
      * be stored. */
-    Blocks own = node_share(spec) > 0 ? blocks : Blocks();
+    Blocks own = spec.processes_per_node > 0 ? blocks : Blocks();
     for (const Space::Piece &piece : rest.choose(spec, processes, rest.usable_own(spec, own)))
         reserve(*piece.node, piece.cores, 0);
 }

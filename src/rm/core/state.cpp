@@ -266,7 +266,7 @@ State::Facts State::facts(const Job &job) const
     if (is_queued(job)) {
         facts.queued = own_key(job);
         facts.shape = shape_of(job.spec);
-        facts.least = least_capacity(job.spec);
+        facts.least = size_at_least(job.spec, 1);
         facts.partition = queue_of(job.spec);
         facts.prioritised =
             job.spec.priority != 0 || (job.spec.in && job.spec.in->priority != 0);

@@ -61,7 +61,7 @@ struct Booking {
 /* The properties of a job that determine how many of its processes fit on the empty machine. */
 struct Shape {
     int cores_per_process = 1, processes_per_node = 0;
-    bool all_or_none = false;   /* a node holds that number of processes or is not used */
+    int nodes = 0;              /* exact number; 0: any */
     int gpus_per_process = 0, gpus_per_node = 0;
     NodeSet nodelist, exclude;
     NodeSet partition;          /* its nodes; empty: all nodes */
@@ -69,7 +69,7 @@ struct Shape {
 };
 inline Shape shape_of(const JobSpec &spec)
 {
-    return {spec.cores_per_process, node_share(spec), spec.nodes > 0, spec.gpus_per_process,
+    return {spec.cores_per_process, spec.processes_per_node, spec.nodes, spec.gpus_per_process,
             spec.gpus_per_node, spec.nodelist, spec.exclude, nodes_of_partition(spec)};
 }
 
@@ -93,7 +93,7 @@ struct Awaited {
 /* Waiting jobs of one shape. */
 struct ShapeQueue {
     int capacity = 0;               /* of all nodes that are up */
-    std::set<std::pair<int, JobId>> jobs;       /* by least_capacity */
+    std::set<std::pair<int, JobId>> jobs;       /* by their smallest sizes */
     bool operator==(const ShapeQueue &) const = default;
 };
 

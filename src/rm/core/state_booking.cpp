@@ -1,5 +1,6 @@
 /* See state.h: the bookings of jobs, and the nodes of the bookings. */
 
+#include "core/node_number.h"
 #include "core/pending_changes.h"
 
 namespace elastic::rm {
@@ -325,12 +326,12 @@ int State::capacity_of(const Shape &shape, const Node &node) const
         capacity = std::min(capacity, shape.processes_per_node);
     if (shape.gpus_per_process > 0)
         capacity = std::min(capacity, gpus / shape.gpus_per_process);
-    return shape.all_or_none && capacity < shape.processes_per_node ? 0 : capacity;
+    return capacity;
 }
 
 int State::capacity_when_empty(const Shape &shape, bool up_only) const
 {
-    int64_t capacity = 0;
+    CapacityOfNodes capacity(shape.nodes);
     auto counts = [&](const Node &each) {
         return up_only ? each.state() == NodeState::UP : !each.removed;
     };
@@ -341,39 +342,40 @@ int State::capacity_when_empty(const Shape &shape, bool up_only) const
         return found && counts(*found) && !is_outside ? capacity_of(shape, *found) : 0;
     };
     for (const NodeName &name : shape.partition)
-        capacity += on_node(name);
+        capacity.add(on_node(name));
     bool of_all = shape.partition.empty();
     for (const auto &[name, each] : nodes) {
         if (!with_gpus || !of_all)
             break;
-        capacity += counts(each) ? capacity_of(shape, each) : 0;
+        capacity.add(counts(each) ? capacity_of(shape, each) : 0);
     }
     for (const auto &[cores, number] : up_only ? indices_.up_nodes : indices_.known_nodes) {
         Node like;
         like.cores = cores;
-        capacity += !with_gpus && of_all ? int64_t{capacity_of(shape, like)} * number : 0;
+        capacity.add(!with_gpus && of_all ? capacity_of(shape, like) : 0, number);
     }
     for (const NodeName &name : shape.exclude)
-        capacity -= on_node(name);
+        capacity.add(on_node(name), -1);
     for (const NodeName &name : shape.nodelist) {
-        if (on_node(name) == 0)
+        int here = on_node(name);
+        if (here == 0)
             return 0;
+        capacity.require(here);
     }
-    return static_cast<int>(std::min<int64_t>(capacity, std::numeric_limits<int>::max() - 1));
+    return static_cast<int>(std::min<int64_t>(capacity.sum(), std::numeric_limits<int>::max() - 1));
 }
 
 int State::capacity_when_empty(const JobSpec &spec, bool up_only) const
 {
-    return static_cast<int>(processes_for(spec, capacity_when_empty(shape_of(spec), up_only)));
+    return capacity_when_empty(shape_of(spec), up_only);
 }
 
 int State::capacity_up(const JobSpec &spec) const
 {
     Shape shape = shape_of(spec);
     auto queued = indices_.shapes.find(shape);
-    int capacity = queued == indices_.shapes.end() ? capacity_when_empty(shape, true)
-                                                   : queued->second.capacity;
-    return static_cast<int>(processes_for(spec, capacity));
+    return queued == indices_.shapes.end() ? capacity_when_empty(shape, true)
+                                           : queued->second.capacity;
 }
 
 std::string State::missing_node(const JobSpec &spec) const

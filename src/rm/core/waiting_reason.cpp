@@ -43,7 +43,7 @@ std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
                (node ? std::string("is ") + to_string(node->state()) : "does not exist any more") +
                (why.empty() ? "" : " (" + why + ")");
     }
-    bool lacks = (!any_node_will_do(spec) || spec.nodes > 0) &&
+    bool lacks = !any_node_will_do(spec) &&
         state.capacity_when_empty(spec, true) < size_at_least(spec, 1);
     if (!lacks)
         return "";

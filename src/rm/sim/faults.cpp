@@ -156,7 +156,7 @@ void SimulatedCluster::clock_jumps()
 }
 
 /* Independent of the wall clock: a job that is ended because of its time limit has run for it
- * (less a thousandth), not counting suspended time. */
+ * (less a thousandth of both), not counting suspended time. */
 void SimulatedCluster::check_limit(const Record &record)
 {
     if (record.event == "started")
@@ -168,7 +168,7 @@ void SimulatedCluster::check_limit(const Record &record)
     const Job &job = core_.state().jobs.at(record.job);
     int64_t had_ms = now_ms() - started_ms_[record.job] - job.suspended_ms;
     int64_t limit_ms = job.spec.time_limit_ms;
-    if (had_ms < limit_ms - limit_ms / 900 - 2)
+    if (had_ms < limit_ms - (limit_ms + job.suspended_ms) / 900 - 2)
         wrong("job " + std::to_string(record.job) + " is ended after " + std::to_string(had_ms) +
               " ms, its limit is " + std::to_string(limit_ms));
 }
@@ -209,7 +209,7 @@ void SimulatedCluster::node_fails()
     people_until_ms_ = std::max(people_until_ms_, now_ms() + noticed_ms + down_ms);
     after(noticed_ms + down_ms, [this, node] {
         failed_nodes_.erase(node);
-        notify(NodeUp{node, options_.cores});
+        notify(NodeUp{node, cores_of(node)});
     });
 }
 

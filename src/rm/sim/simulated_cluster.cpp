@@ -55,12 +55,21 @@ void SimulatedCluster::configure_partitions()
     after(to_ms, [this] { notify(Configure{options_.config}); });
 }
 
+/* Its name is "n0", "n1", ... */
+int SimulatedCluster::cores_of(const std::string &node) const
+{
+    size_t number = std::stoul(node.substr(1));
+    return number < options_.other_cores.size() ? options_.other_cores[number] : options_.cores;
+}
+
 void SimulatedCluster::run()
 {
     clock_.start(std::nullopt, 0, "boot", now_ms(), now_ms());
     notify(Configure{options_.config});
-    for (int i = 0; i < options_.nodes; i++)
-        notify(NodeUp{"n" + std::to_string(i), options_.cores});
+    for (int i = 0; i < options_.nodes; i++) {
+        std::string node = "n" + std::to_string(i);
+        notify(NodeUp{node, cores_of(node)});
+    }
     for (int i = 0; options_.gpus > 0 && i < options_.nodes; i++)
         configure_gpus("n" + std::to_string(i));
     if (!options_.config.partitions.empty())

@@ -56,6 +56,7 @@ struct ClusterOptions {
     uint64_t seed = 1;
     Config config;
     int nodes = 4, cores = 4;
+    std::vector<int> other_cores;       /* of the first nodes, if they differ from the others */
     int gpus = 0;               /* of each node; temporarily it has another number */
     std::vector<MixJob> jobs;
     Faults faults;
@@ -160,6 +161,7 @@ class SimulatedCluster {
     /* people and accidents */
     void plan();
     void configure_gpus(const std::string &node);
+    int cores_of(const std::string &node) const;
     void configure_partitions();
     void somebody();
     void node_fails();

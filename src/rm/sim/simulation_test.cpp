@@ -92,6 +92,23 @@ void add_nodes_and_gpus(uint64_t seed, ClusterOptions &options)
     }
 }
 
+/* Half of the machines have nodes of several sizes. */
+void add_numbers_of_nodes(uint64_t seed, ClusterOptions &options)
+{
+    Chance chance(seed * 49979687 + 11);
+    for (int i = 0; seed % 2 == 0 && i < options.nodes; i++)
+        options.other_cores.push_back(static_cast<int>(chance.between(1, options.cores)));
+    for (MixJob &job : options.jobs) {
+        JobSpec &spec = job.spec;
+        int least = std::max(1, static_cast<int>(spec.nodelist.size()));
+        int most = std::min(spec.minimum, options.nodes);
+        if (spec.elasticity != Elasticity::RIGID || least > most || chance.one_in(2))
+            continue;
+        spec.whole_nodes = true;
+        spec.nodes = static_cast<int>(chance.between(least, most));
+    }
+}
+
 void add_partitions(uint64_t seed, ClusterOptions &options)
 {
     Chance chance(seed * 15485863 + 3);
@@ -203,6 +220,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     }
     options.request_ms = chance.one_in(3) ? chance.between(1000, 60000) : 0;
     add_nodes_and_gpus(seed, options);
+    add_numbers_of_nodes(seed, options);
     return options;
 }
 

@@ -67,7 +67,7 @@ void SimulatedCluster::occupy(const Step &step, const Blocks &blocks, int sign)
     for (const Block &block : blocks) {
         int &cores = occupied_[block.node];
         cores += sign * block.processes * step.program.spec.cores_per_process;
-        if (cores > options_.cores)
+        if (cores > cores_of(block.node))
             wrong("node " + block.node + " really runs " + std::to_string(cores) + " processes");
     }
 }

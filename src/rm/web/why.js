@@ -25,9 +25,11 @@ function missingText(missing) {
   if (!missing.nodes) {
     return `needs capacity for ${missing.processes} processes, there is ${missing.room > 0 ? `capacity for ${missing.room}` : "none"}`;
   }
-  const share = Math.ceil(missing.processes / missing.nodes), one = missing.nodes === 1;
-  return `needs ${missing.nodes} ${one ? "node" : "nodes"} for ${share} ${share === 1 ? "process" : "processes"}${one ? "" : " each"}, ` +
-    `there ${missing.open_nodes > 1 ? "are" : "is"} ${missing.open_nodes > 0 ? missing.open_nodes : "none"}`;
+  const one = missing.nodes === 1, needs = `needs ${missing.nodes} whole ${one ? "node" : "nodes"}`;
+  if (missing.room > 0) {
+    return `${needs} for ${missing.processes} processes, the largest${one ? " holds" : ` ${missing.nodes} hold`} ${missing.room}`;
+  }
+  return `${needs}, there ${missing.open_nodes > 1 ? "are" : "is"} ${missing.open_nodes > 0 ? missing.open_nodes : "none"}`;
 }
 
 /* The missing resources, and the jobs that give some. */

@@ -18,7 +18,7 @@ bool runnable(const State &state, const JobSpec &spec, int size)
 {
     if (int64_t{size} * spec.cores_per_process > state.indices().up_cores)
         return false;
-    if (spec.cores_per_process == 1 && node_share(spec) == 0 && any_node_will_do(spec))
+    if (spec.cores_per_process == 1 && spec.processes_per_node == 0 && any_node_will_do(spec))
         return true;
     return state.capacity_up(spec) >= size;
 }
