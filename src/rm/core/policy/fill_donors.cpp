@@ -118,7 +118,7 @@ int Donors::floor(const Job &job, DonorLimit limit) const
         return own;
     if (limit == DonorLimit::MINIMUM)
         return lowest(job.spec);
-    int share = size_at_least(job.spec, plan_.fair_size(job.spec));
+    int share = size_at_least(job.spec, plan_.fair_shares.size(job.spec));
     /* its share may exceed its maximum */
     return std::min(share > 0 ? share : job.spec.maximum, own);
 }

@@ -9,13 +9,6 @@ namespace elastic::rm {
 
 namespace {
 
-int fair_share(const State &state)
-{
-    const State::Indices &indices = state.indices();
-    size_t sharers = indices.allocated.size() + static_cast<size_t>(waiting_sharers(state));
-    return static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
-}
-
 /* Both lists are of whole nodes, in the order of the nodes. */
 bool holds(const Shares &shares, const Share &share)
 {
@@ -29,32 +22,8 @@ bool holds(const Shares &shares, const Share &share)
 }  // namespace
 
 FillPlan::FillPlan(const State &all, const Gain &worth, const SizeRules &size_rules)
-    : state(all), gain(worth), rules(size_rules), now(all), soon(now), fair_cores(fair_share(all))
+    : state(all), gain(worth), rules(size_rules), now(all), soon(now), fair_shares(all)
 {
-}
-
-int FillPlan::fair_size(const JobSpec &spec) const
-{
-    int size = fair_cores / spec.cores_per_process;
-    return spec.gpus_per_process > 0 ? std::min(size, fair_gpus() / spec.gpus_per_process) : size;
-}
-
-/* Like fair_share: jobs on nodes and as many waiting ones. */
-int FillPlan::fair_gpus() const
-{
-    if (fair_gpus_)
-        return *fair_gpus_;
-    int sharers = 0, gpus = 0;
-    for (JobId id : state.indices().allocated)
-        sharers += needs_gpus(state.jobs.at(id).spec);
-    const auto &queue = state.indices().queue;
-    int left = waiting_sharers(state);
-    for (auto next = queue.begin(); left > 0 && next != queue.end(); ++next, left--)
-        sharers += needs_gpus(state.jobs.at(next->job).spec);
-    for (uint32_t position : state.free_cores().gpu_nodes())
-        gpus += state.free_cores().node(position).gpus;
-    fair_gpus_ = gpus / std::max(sharers, 1);
-    return *fair_gpus_;
 }
 
 Reservation &FillPlan::first_reservation()

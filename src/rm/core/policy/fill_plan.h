@@ -12,6 +12,7 @@
 #define ELASTIC_RM_CORE_POLICY_FILL_PLAN_H_INCLUDED
 
 #include "core/placement.h"
+#include "core/policy/fair_share.h"
 #include "core/policy/gain.h"
 #include "core/policy/policy.h"
 #include "core/policy/policy_easy.h"
@@ -48,7 +49,7 @@ struct FillPlan {
     const SizeRules &rules;
     Space now;          /* cores that may be booked now */
     Space soon;         /* and cores that will soon be free, without those already assigned */
-    int fair_cores;     /* fair share of each running or waiting job */
+    FairShares fair_shares;
     bool others_wait = false;
     const Job *first = nullptr;         /* first waiting job without cores, now or soon */
     std::optional<Reservation> reservation;     /* its own */
@@ -99,22 +100,17 @@ struct FillPlan {
     }
     /* Whether growths must not use reserved cores, because no job returns them before its end. */
     bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
-    /* Its fair share, in processes: by cores, and by GPUs among the jobs that need some. */
-    int fair_size(const JobSpec &spec) const;
     /* Maximum size for a start, and for a growth that no waiting job needs; `blocks`: its blocks
      * now or at its start. */
     int cap(const Job &job, const Blocks &blocks) const;
     int cap(const Job &job) const { return cap(job, job.blocks); }
 
   private:
-    int fair_gpus() const;
     std::vector<Ending> starting() const;
     bool gives_on_request(const Job &job) const;
     int retained_size(const Job &job, const Blocks &world) const;
     int loan_then(const Job &job) const;
     Blocks take_spare(Blocks &world, int least) const;
-
-    mutable std::optional<int> fair_gpus_;      /* of each job that needs some; once computed */
 };
 
 /* The minimum size. */

@@ -5,6 +5,7 @@
 #include "core/policy/backfill_depth.h"
 #include "core/policy/fill_balance.h"
 #include "core/time_limit.h"
+#include "core/user_limits.h"
 
 namespace elastic::rm {
 
@@ -138,7 +139,10 @@ bool Starting::wait_for_cores(const Job &job)
             cores = int64_t{least} * job.spec.cores_per_process;
     if (spare == 0 || plan_.soon.total() + spare < cores)
         return false;
-    int share = size_at_most(job.spec, std::min(plan_.fair_size(job.spec), plan_.cap(job)));
+    /* no more than it would get */
+    int64_t allowed = UserLimits(state_).cores_left(job.spec) / job.spec.cores_per_process;
+    int most = std::min(plan_.fair_shares.size(job.spec), plan_.cap(job));
+    int share = size_at_most(job.spec, static_cast<int>(std::min<int64_t>(most, allowed)));
     int want = std::max(least, share);
     if (donors_.shrink_for(job.spec, want, DonorLimit::FAIR_SHARE, job.id)) {
         claim(job.spec, want);

@@ -114,7 +114,9 @@ void record_dependence(FillPlan &plan)
     if (state.indices().nodes.of(NodeState::DRAINING) > 0 || plan.balance)
         return plan.decisions.depends_on.reset();
     Dependence &on = *plan.decisions.depends_on;
-    on = {plan.examined_until, NEVER, true, waiting_sharers(state), NEVER, plan.exchange};
+    QueueKey queue_until =
+        plan.fair_shares.depend_on_jobs() ? QUEUE_END : plan.examined_until;
+    on = {queue_until, NEVER, true, waiting_sharers(state), NEVER, plan.exchange};
     if (!plan.reservation)
         return;
     on.limits_until_ms = plan.reservation->limits_until_ms();
