@@ -230,9 +230,10 @@ def every_command_takes_some_tasks_of_an_array(bench: Bench) -> None:
     expect(daemon.job(first + 6)["state"] == "PENDING" and daemon.job(first + 5)["state"] != "CANCELLED", "more tasks are cancelled")
     expect(listed("history", "-j", f"{first}_[2-3]") == [str(first + 1), str(first + 2)], "history")
     expect(elastic(daemon, "history", f"{first}_[2-3]").count("submitted") == 2, "the records of two tasks")
+    expect("\nJobs|2\n" in elastic(daemon, "report", "-P", "-j", f"{first}_[2-3]"), elastic(daemon, "report", "-P"))
     for given, code, wrong in (
         (("hold", "12_[3-1]"), 2, "3_[1-5,9]"), (("why", "12_[a]"), 2, "'12_[a]' is not a job: a job has a number"),
-        (("queue", "-j", f"{first}_[1-2"), 2, "is not a job"), (("queue", "-j", f"{first}_[1-2],x"), 2, "'x' is not a job"),
+        (("report", "-j", f"{first}_[1-2"), 2, "is not a job"), (("queue", "-j", f"{first}_[1-2"), 2, "is not a job"), (("queue", "-j", f"{first}_[1-2],x"), 2, "'x' is not a job"),
         (("submit", "--hold", "--after", "12_[", "true"), 2, "'12_[' is not a job"),
         (("attach", some), 2, f"are several jobs: give one, such as {first}_1"), (("events", some), 2, "several jobs"),
         (("resize", some, "3"), 2, "several jobs"), (("why", f"{first}_[20-30]"), 3, f"array {first} has 1-9"),

@@ -405,6 +405,18 @@ void add_drain(CLI::App &app, int &code)
     });
 }
 
+/* A name that begins as that of a job, and is no node: an error is printed. */
+bool is_neither(Changing &options, const std::string &name)
+{
+    bool like_a_job = !name.empty() && isdigit(static_cast<unsigned char>(name.front()));
+    if (!like_a_job ||
+        options.elasticd.request("GET", "/v1/nodes/" + Elasticd::escaped(name)).status != 404)
+        return false;
+    complain(USAGE, "'" + name + "' is neither a job nor a node: " + JOB_NAME_FORM +
+                        ", nodes are listed by 'elastic nodes'");
+    return true;
+}
+
 /* Names of jobs begin with a digit, those of nodes rarely: node:3 is a node. */
 int run_resume(Changing &options)
 {
@@ -413,12 +425,18 @@ int run_resume(Changing &options)
     int code = DONE;
     for (const std::string &name : std::exchange(options.names, {})) {
         if (!is_job_name(name) && !name.starts_with("job:")) {
+            if (is_neither(options, name)) {
+                code = code == DONE ? USAGE : code;
+                continue;
+            }
             options.names.push_back(name.starts_with(NODE) ? name.substr(NODE.size()) : name);
             continue;
         }
         int result = change_job(options, "resume", name, "continues");
         code = code == DONE ? result : code;
     }
+    if (options.names.empty())
+        return code;
     int of_nodes = for_each_node(options, [&](const std::string &node) {
         return change_node(options, "resume", node, Json::object(), "is used again");
     });

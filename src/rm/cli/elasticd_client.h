@@ -102,6 +102,9 @@ class Elasticd {
         interrupted_ = std::move(interrupted);
     }
 
+    /* The user named it: no other one is meant. */
+    bool is_given() const { return addresses_.empty() || addresses_.front().is_given; }
+
     static std::string escaped(const std::string &text);
 
   private:

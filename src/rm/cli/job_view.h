@@ -36,6 +36,10 @@ std::vector<std::string> speedup_lines(const Json &job);
 /* "2026-11-21T14:03:07.123  job 3  committed  epoch 2: 2 -> 4 processes on n0:2,n1:2, stood
  * still 3 ms". */
 std::string record_line(const Json &record);
+/* The same as fields for programs. */
+inline const std::vector<std::string> RECORD_TITLES = {"NUMBER", "TIME", "JOB",
+                                                       "NODE",   "EVENT", "DETAIL"};
+std::vector<std::string> record_cells(const Json &record);
 
 /* "n0:4,n1:2"; "-" if empty. */
 std::string node_list(const Json &nodes);

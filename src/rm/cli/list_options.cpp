@@ -14,6 +14,17 @@ void add_list_options(CLI::App &command, ListOptions &options)
                      "fields are separated by |, for programs");
 }
 
+void ListOptions::print_titles(const std::vector<std::string> &titles) const
+{
+    if (!no_header)
+        print_row(titles);
+}
+
+void ListOptions::print_row(const std::vector<std::string> &cells) const
+{
+    print_line(parsable_line(cells, form()));
+}
+
 void print_list(const ListOptions &options, const ListFormat &format,
                 const std::vector<Json> &items, int64_t now_ms)
 {
@@ -22,10 +33,9 @@ void print_list(const ListOptions &options, const ListFormat &format,
             print_line(line);
         return;
     }
-    if (!options.no_header)
-        print_line(parsable_line(format.titles(), options.form()));
+    options.print_titles(format.titles());
     for (const Json &item : items)
-        print_line(parsable_line(format.row(item, now_ms), options.form()));
+        options.print_row(format.row(item, now_ms));
 }
 
 }  // namespace elastic

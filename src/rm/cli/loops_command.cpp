@@ -126,28 +126,66 @@ void print_history(const Json &answer)
     }
 }
 
-int job_loops(Elasticd &elasticd, const std::string &job, bool json)
+/* A row for each loop; if there is none, one with the progress alone. */
+void print_loop_rows(const ListOptions &list, const Json &answer)
+{
+    const Json &progress = object_of(answer, "progress");
+    double rate = number_or(progress, "per_second", -1);
+    const std::vector<std::string> head = {text_of(answer, "size"), text_of(progress, "probes"),
+                                           rate >= 0 ? number(rate, "%.6g") : "-"};
+    auto print = [&](std::vector<std::string> cells) {
+        cells.insert(cells.begin(), head.begin(), head.end());
+        list.print_row(cells);
+    };
+    for (const Json &loop : list_of(answer, "loops")) {
+        double loop_us = number_or(loop, "loop_us", 0),
+               iterations = number_or(loop, "iterations", 0);
+        bool measured = loop_us > 0 && iterations > 0;
+        auto share = [&](double ratio) { return measured ? number(100 * ratio, "%.1f") : "-"; };
+        std::string calls = items_text(loop);
+        print({string_or(loop, "key", "") == "probe" ? "probe" : string_or(loop, "name", "?"),
+               string_or(loop, "ranks", "?"), text_of(loop, "iterations"),
+               measured ? number(loop_us / iterations / 1000, "%.6g") : "-",
+               share(number_or(loop, "mpi_us", 0) / loop_us),
+               share(number_or(loop, "ratio_min", 0)), share(number_or(loop, "ratio_max", 0)),
+               calls.empty() ? "-" : calls});
+    }
+    if (list_of(answer, "loops").empty())
+        print(std::vector<std::string>(8, "-"));
+}
+
+int job_loops(Elasticd &elasticd, const std::string &job, const Printed &printed)
 {
     Json answer;
     std::string path = "/v1/jobs/" + job + "/loops?max_age_ms=" + std::to_string(JOB_AGE_MS);
     if (int code = elasticd.get(path, answer))
         return code;
-    if (json) {
-        print_json(answer);
-        return DONE;
-    }
-    print_performance("job " + job, answer);
-    print_history(answer);
+    print_performance("job " + job, answer, printed);
+    if (!printed.json && !printed.is_parsable())
+        print_history(answer);
     return DONE;
 }
 
 }  // namespace
 
-void print_performance(const std::string &subject, const Json &answer)
+void print_performance(const std::string &subject, const Json &answer, const Printed &printed)
 {
+    if (printed.json) {
+        print_json(answer);
+        return;
+    }
+    if (printed.is_parsable())
+        printed.list.print_titles({"PROCESSES", "PROBES", "PER_SECOND", "LOOP", "RANKS",
+                                   "ITERATIONS", "ITERATION_MS", "MPI_PERCENT", "MPI_PERCENT_MIN",
+                                   "MPI_PERCENT_MAX", "CALLS"});
     if (!bool_or(answer, "available", false)) {
-        print_line(subject +
-                   ": no measurements: " + string_or(answer, "reason", "no reason given"));
+        std::string text =
+            subject + ": no measurements: " + string_or(answer, "reason", "no reason given");
+        printed.is_parsable() ? print_note(text) : print_line(text);
+        return;
+    }
+    if (printed.is_parsable()) {
+        print_loop_rows(printed.list, answer);
         return;
     }
     print_line(progress_line(subject, answer));

@@ -138,11 +138,6 @@ std::string first_columns(const std::string &text, size_t columns)
 void Table::add(std::vector<std::string> cells)
 {
     cells.resize(columns_.size());
-    for (std::string &cell : cells) {
-        cell = printable(cell);
-        if (cell.size() > CELL_MAX)
-            cell = printable(cell, Charset::UTF_8, CELL_MAX - 3) + "...";
-    }
     rows_.push_back(std::move(cells));
 }
 
@@ -155,6 +150,13 @@ std::vector<std::string> Table::lines(bool with_header) const
             rows.back().push_back(column.title);
     }
     rows.insert(rows.end(), rows_.begin(), rows_.end());
+    for (auto &row : rows) {
+        for (std::string &cell : row) {
+            cell = printable(cell);
+            if (cell.size() > CELL_MAX)
+                cell = printable(cell, Charset::UTF_8, CELL_MAX - 3) + "...";
+        }
+    }
     std::vector<size_t> widths(columns_.size());
     for (const auto &row : rows) {
         for (size_t i = 0; i < row.size(); i++)

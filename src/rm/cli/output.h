@@ -58,7 +58,8 @@ class Table {
     };
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
     void add(std::vector<std::string> cells);
-    /* The lines, without newlines; cells lose control characters, and are cut at CELL_MAX. */
+    /* The lines, without newlines; cells lose control characters, and are cut at CELL_MAX.
+     * Fields between bars are complete. */
     std::vector<std::string> lines(bool with_header = true) const;
     void print(bool with_header = true, Parsable parsable = Parsable::NO) const;
 

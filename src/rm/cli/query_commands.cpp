@@ -100,6 +100,22 @@ void add_filters(CLI::App *command, Looking &options, const char *sort_names)
                         "by these fields, such as -Q,jobid: letters or names, '-' for falling");
 }
 
+void print_record(const Looking &options, const Json &record)
+{
+    if (options.json)
+        print_json(record);
+    else if (options.list.is_parsable())
+        options.list.print_row(record_cells(record));
+    else
+        print_line(record_line(record));
+}
+
+void print_record_titles(const Looking &options)
+{
+    if (!options.json && options.list.is_parsable())
+        options.list.print_titles(RECORD_TITLES);
+}
+
 /* ---- queue ----------------------------------------------------------------------------------- */
 
 int run_queue(Looking &options)
@@ -157,12 +173,27 @@ Json tasks_of(const Json &job)
     return answer ? list_of(answer.value(), "tasks") : Json::array();
 }
 
+/* All fields of lists of jobs, for programs; those that repeat others are left out. */
+ListFormat all_fields()
+{
+    std::string names;
+    for (const std::string &name : split_names(JOB_FIELDS.names(), ", ")) {
+        if (!name.empty() && name != "jobidraw" && name != "reasonlist")
+            names += (names.empty() ? "" : ",") + name;
+    }
+    return ListFormat::of_names(JOB_FIELDS, names).value();
+}
+
 int show_job(Looking &options, const std::string &id)
 {
     Json answer;
     if (int code = options.elasticd.get("/v1/jobs/" + id, answer))
         return code;
     Json job = object_of(answer, "job");
+    if (!options.json && options.list.is_parsable()) {
+        options.list.print_row(all_fields().row(job, present_ms()));
+        return DONE;
+    }
     job["tasks"] = tasks_of(job);
     if (options.json) {
         print_json(job);
@@ -189,7 +220,10 @@ void add_show(CLI::App &app, int &code)
     CLI::App *command = add_command(app, "show", "show all properties of jobs", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
     command->add_flag("--script", *script, "print the submitted script instead");
+    add_list_options(*command, options->list);
     command->callback([options, script, &code] {
+        if (!options->json && !*script && options->list.is_parsable())
+            options->list.print_titles(all_fields().titles());
         for (const std::string &name : options->names) {
             code = for_each_job(options->elasticd, name, code, [&](const std::string &id) {
                 return *script ? show_script(*options, id) : show_job(*options, id);
@@ -211,7 +245,7 @@ int job_history(Looking &options, const std::string &id)
         if (int code = options.elasticd.get(path, answer))
             return code;
         for (const Json &record : list_of(answer, "records"))
-            print_line(options.json ? json_line(record) : record_line(record));
+            print_record(options, record);
         int64_t next = integer_or(answer, "next", since);
         if (list_of(answer, "records").empty() || next <= since)
             return DONE;
@@ -244,6 +278,8 @@ int run_history(Looking &options)
 {
     if (!options.id.empty() && (options.start_time || options.end_time))
         return complain(USAGE, "--starttime and --endtime are for lists: leave JOB out");
+    if (!options.id.empty())
+        print_record_titles(options);
     if (!options.id.empty())
         return for_each_job(options.elasticd, options.id, DONE, [&](const std::string &id) {
             return job_history(options, id);
@@ -300,6 +336,7 @@ void add_history(CLI::App &app, int &code)
 int print_records(Looking &options, const std::string &path, bool one_job)
 {
     int64_t since = options.since > 0 ? options.since : 1;
+    print_record_titles(options);
     while (true) {
         Json answer;
         std::string wait = options.follow ? std::to_string(Elasticd::WAIT_MS) : "";
@@ -309,7 +346,7 @@ int print_records(Looking &options, const std::string &path, bool one_job)
             return code;
         bool ended = false;
         for (const Json &record : list_of(answer, "records")) {
-            print_line(options.json ? json_line(record) : record_line(record));
+            print_record(options, record);
             ended = ended || (one_job && string_or(record, "event", "") == "ended");
         }
         int64_t next = integer_or(answer, "next", since);
@@ -330,7 +367,7 @@ int run_events(Looking &options)
         return code;
     if (target->kind == Target::STEP)
         return step_events(target->id, static_cast<uint64_t>(options.since), options.follow,
-                           options.json);
+                           {options.json, options.list});
     return print_records(options, "/v1/jobs/" + target->id + "/records", true);
 }
 
@@ -344,6 +381,7 @@ void add_events(CLI::App &app, int &code)
     command->add_flag("--follow,-f", options->follow, "continue until the job or step ends");
     command->add_option("--since", options->since, "from this event number on")
         ->check(CLI::NonNegativeNumber);
+    add_list_options(*command, options->list);
     command->callback([options, &code] { code = run_events(*options); });
 }
 

@@ -114,18 +114,33 @@ std::string record_detail(const std::string &event, const Json &data)
     return rest;
 }
 
+/* With milliseconds. */
+std::string record_time(const Json &record)
+{
+    int64_t time_ms = integer_or(record, "time_ms", 0);
+    char milliseconds[16];
+    snprintf(milliseconds, sizeof milliseconds, ".%03d", static_cast<int>(time_ms % 1000));
+    return format_time(time_ms) + milliseconds;
+}
+
 }  // namespace
+
+std::vector<std::string> record_cells(const Json &record)
+{
+    std::string event = string_or(record, "event", "?");
+    return {shown(record, "seq"), record_time(record), shown(record, "job"),
+            shown(record, "node"), event, record_detail(event, object_of(record, "data"))};
+}
 
 std::string record_line(const Json &record)
 {
-    int64_t time_ms = integer_or(record, "time_ms", 0);
     std::string event = string_or(record, "event", "?");
     std::string subject = shown(record, "job") != "-"    ? "job " + shown(record, "job")
                           : shown(record, "node") != "-" ? "node " + shown(record, "node")
                                                          : "elasticd";
     char head[160];
-    snprintf(head, sizeof head, "%s.%03d  %-10s  %-13s", format_time(time_ms).c_str(),
-             static_cast<int>(time_ms % 1000), subject.c_str(), event.c_str());
+    snprintf(head, sizeof head, "%s  %-10s  %-13s", record_time(record).c_str(), subject.c_str(),
+             event.c_str());
     std::string line = head;
     std::string detail = record_detail(event, object_of(record, "data"));
     if (!detail.empty())

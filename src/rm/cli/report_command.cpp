@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/elasticd_client.h"
 #include "cli/html_report.h"
+#include "cli/job_list.h"
 #include "cli/list_options.h"
 #include "cli/timeline_chart.h"
 #include "cli/units.h"
@@ -231,6 +232,21 @@ int get_timeline(Report &options, const std::string &query, Json &timeline)
     return DONE;
 }
 
+/* The numbers of the jobs that are named, for the chart: tasks of arrays have their own. */
+int read_ids(Report &options, std::set<int64_t> &ids)
+{
+    if (options.ids.empty())
+        return DONE;
+    JobFilter filter;
+    filter.ids = options.ids;
+    filter.all = true;
+    std::vector<Json> jobs;
+    int code = get_jobs(options.elasticd, filter, "id", jobs);
+    for (const Json &job : jobs)
+        ids.insert(integer_or(job, "id", 0));
+    return code;
+}
+
 int run_report(Report &options)
 {
     std::optional<Json> other;
@@ -241,12 +257,11 @@ int run_report(Report &options)
     std::string query;
     Json report, timeline_json;
     std::set<int64_t> ids;
-    std::istringstream list(options.ids);
-    for (std::string id; std::getline(list, id, ',');)
-        ids.insert(strtoll(id.c_str(), nullptr, 10));
+    if (int code = read_ids(options, ids))
+        return code;
     if (int code = period(options, query))
         return code;
-    std::string rest = (ids.empty() ? "" : "&ids=" + options.ids) +
+    std::string rest = (options.ids.empty() ? "" : "&ids=" + Elasticd::escaped(options.ids)) +
                        (options.by.empty() ? "" : "&by=" + options.by);
     if (int code = options.elasticd.get("/v1/report" + query + rest, report))
         return code;
@@ -289,13 +304,8 @@ void add_report(CLI::App &app, int &code)
     auto options = std::make_shared<Report>();
     CLI::App *command = add_command(
         app, "report", "print and plot the metrics of all jobs, or some", options->json);
-    command->add_option("-j,--jobs", options->ids, "only these, such as 3,5,8")
-        ->type_name("LIST")
-        ->check([](const std::string &text) {
-            return text.find_first_not_of("0123456789,") == text.npos
-                       ? ""
-                       : "numbers with commas are expected";
-        });
+    command->add_option("-j,--jobs", options->ids, "only these, such as 3,5,12_[1-5,9]")
+        ->type_name("LIST");
     command->add_option("--last", options->last,
                      "only jobs that were submitted within this time, such as 2h")
         ->type_name("TIME");

@@ -28,19 +28,29 @@ std::string nodes_of(const Json &reservation)
     return names;
 }
 
+Table reservation_table()
+{
+    return Table({{"NAME"}, {"STATE"}, {"FROM"}, {"UNTIL"}, {"FOR_YOU"}, {"NODELIST"}});
+}
+
+std::vector<std::string> reservation_row(const Json &each)
+{
+    return {text_of(each, "name"), text_of(each, "state"),
+            format_time(integer_or(each, "from_ms", 0)),
+            format_time(integer_or(each, "until_ms", 0)),
+            bool_or(each, "may_use", false) ? "yes" : "no", nodes_of(each)};
+}
+
 int run_reservations(ReservationsOptions &options)
 {
     Json answer;
     if (int code = options.elasticd.get("/v1/reservations", answer))
         return code;
-    Table table({{"NAME"}, {"STATE"}, {"FROM"}, {"UNTIL"}, {"FOR_YOU"}, {"NODELIST"}});
+    Table table = reservation_table();
     for (const Json &each : list_of(answer, "reservations")) {
         if (options.json)
             print_json(each);
-        table.add({text_of(each, "name"), text_of(each, "state"),
-                   format_time(integer_or(each, "from_ms", 0)),
-                   format_time(integer_or(each, "until_ms", 0)),
-                   bool_or(each, "may_use", false) ? "yes" : "no", nodes_of(each)});
+        table.add(reservation_row(each));
     }
     if (!options.json)
         options.list.print(table);
@@ -51,6 +61,7 @@ int run_reservations(ReservationsOptions &options)
 
 struct ReservationOptions {
     bool json = false;
+    ListOptions list;           /* of show */
     std::string name, nodes, from, until, duration, users, groups;
     Elasticd elasticd;
 };
@@ -198,6 +209,12 @@ int show_reservation(ReservationOptions &options)
         print_json(*known);
         return DONE;
     }
+    if (options.list.is_parsable()) {
+        Table table = reservation_table();
+        table.add(reservation_row(*known));
+        options.list.print(table);
+        return DONE;
+    }
     print_line("ReservationName=" + text_of(*known, "name") + " State=" + text_of(*known, "state"));
     print_line("   StartTime=" + format_time(integer_or(*known, "from_ms", 0)) +
                " EndTime=" + format_time(integer_or(*known, "until_ms", 0)));
@@ -218,6 +235,8 @@ CLI::App *add_task(CLI::App &reservation, const char *name, const char *what, in
     CLI::App *command = add_command(reservation, name, what, options->json);
     command->add_option("NAME", options->name, "letters, digits, '_', '.', '-'")->required();
     command->callback([options, &code, task] { code = task(*options); });
+    if (task == show_reservation)
+        add_list_options(*command, options->list);
     if (!sets)
         return command;
     command->add_option("-w,--nodes,--nodelist", options->nodes, "all, or a list as n[1-4],n7");

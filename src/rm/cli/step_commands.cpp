@@ -185,7 +185,7 @@ int step_cancel(const std::string &step, bool json)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-int step_loops(const std::string &step, bool json)
+int step_loops(const std::string &step, const Printed &printed)
 {
     int code = DONE;
     auto found = open_step(step, code);
@@ -196,10 +196,7 @@ int step_loops(const std::string &step, bool json)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     if (!answer.value().value("ok", false))
         return complain_refused(step, answer.value());
-    if (json)
-        print_json(answer.value());
-    else
-        print_performance("step " + step, answer.value());
+    print_performance("step " + step, answer.value(), printed);
     return DONE;
 }
 
@@ -207,19 +204,23 @@ int step_loops(const std::string &step, bool json)
 
 namespace {
 
-void print_pset(const std::string &name, const std::string &size, const std::string &state,
-                const std::string &uids)
+/* Columns of fixed width: the list comes in parts. */
+void print_pset(const Printed &printed, const std::vector<std::string> &cells)
 {
+    if (printed.is_parsable()) {
+        printed.list.print_row(cells);
+        return;
+    }
     char row[1024];
-    snprintf(row, sizeof row, "%-32s %6s %-8s %s", name.c_str(), size.c_str(), state.c_str(),
-             uids.c_str());
+    snprintf(row, sizeof row, "%-32s %6s %-8s %s", cells[0].c_str(), cells[1].c_str(),
+             cells[2].c_str(), cells[3].c_str());
     print_line(row);
 }
 
-int list_psets(const std::string &step, StepConnection &connection, bool json)
+int list_psets(const std::string &step, StepConnection &connection, const Printed &printed)
 {
-    if (!json)
-        print_pset("SET", "SIZE", "STATE", "PROCESSES");
+    if (!printed.json && !printed.list.no_header)
+        print_pset(printed, {"SET", "SIZE", "STATE", "PROCESSES"});
     uint64_t after = 0;
     for (bool more = true; more;) {
         auto answer = connection.query({{"op", "psets"}, {"after", after}});
@@ -229,11 +230,11 @@ int list_psets(const std::string &step, StepConnection &connection, bool json)
             return complain_refused(step, answer.value());
         uint64_t before = after;
         for (const Json &set : list_of(answer.value(), "psets")) {
-            if (json)
+            if (printed.json)
                 print_json(set);
             else
-                print_pset(text_of(set, "name"), text_of(set, "size"), text_of(set, "state"),
-                           text_of(set, "uids"));
+                print_pset(printed, {text_of(set, "name"), text_of(set, "size"),
+                                     text_of(set, "state"), text_of(set, "uids")});
             after = set.value("serial", after);
         }
         more = answer.value().value("more", false) && after > before;
@@ -243,14 +244,14 @@ int list_psets(const std::string &step, StepConnection &connection, bool json)
 
 }  // namespace
 
-int step_psets(const std::string &step, bool json)
+int step_psets(const std::string &step, const Printed &printed)
 {
     int code = DONE;
     auto found = open_step(step, code);
-    return found ? list_psets(step, found->connection, json) : code;
+    return found ? list_psets(step, found->connection, printed) : code;
 }
 
-int job_psets(Elasticd &elasticd, const std::string &job, bool json)
+int job_psets(Elasticd &elasticd, const std::string &job, const Printed &printed)
 {
     Json answer;
     if (int code = elasticd.get("/v1/jobs/" + job, answer))
@@ -261,35 +262,40 @@ int job_psets(Elasticd &elasticd, const std::string &job, bool json)
     auto connection = StepConnection::connect(socket);
     if (!connection)
         return complain(UNREACHABLE, "the step of job " + job + ": " + connection.error());
-    return list_psets("of job " + job, connection.value(), json);
+    return list_psets("of job " + job, connection.value(), printed);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 namespace {
 
-void print_event(const Json &event, bool json)
+void print_event(const Json &event, const Printed &printed)
 {
-    if (json) {
+    if (printed.json) {
         print_json(event);
         return;
     }
-    char head[128];
-    snprintf(head, sizeof head, "%14.3f ms  %-15s", event.value("time_ms", 0.0),
-             text_of(event, "event").c_str());
-    std::string line = head;
+    std::string detail;
     for (const auto &[name, value] : event.items()) {
         bool shown = name == "event" || name == "seq" || name == "time_ms" || name == "wall" ||
                      name == "step";
         if (!shown)
-            line += " " + name + "=" + text_of(event, name.c_str());
+            detail += (detail.empty() ? "" : " ") + name + "=" + text_of(event, name.c_str());
     }
-    print_line(line);
+    char text[128];
+    double time_ms = number_or(event, "time_ms", 0);
+    if (printed.is_parsable()) {
+        snprintf(text, sizeof text, "%.3f", time_ms);
+        printed.list.print_row({text_of(event, "seq"), text, text_of(event, "event"), detail});
+        return;
+    }
+    snprintf(text, sizeof text, "%14.3f ms  %-15s", time_ms, text_of(event, "event").c_str());
+    print_line(text + (detail.empty() ? "" : " " + detail));
 }
 
 }  // namespace
 
-int step_events(const std::string &step, uint64_t since, bool follow, bool json)
+int step_events(const std::string &step, uint64_t since, bool follow, const Printed &printed)
 {
     int code = DONE;
     auto found = open_step(step, code);
@@ -301,6 +307,8 @@ int step_events(const std::string &step, uint64_t since, bool follow, bool json)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     if (!answer.value().value("ok", false))
         return complain_refused(step, answer.value());
+    if (printed.is_parsable())
+        printed.list.print_titles({"NUMBER", "TIME_MS", "EVENT", "DETAIL"});
     uint64_t first = std::max(answer.value().value("oldest", uint64_t{0}), since);
     uint64_t next = answer.value().value("next", uint64_t{0});
     Json event;
@@ -312,7 +320,7 @@ int step_events(const std::string &step, uint64_t since, bool follow, bool json)
             return DONE;        /* the step has ended */
         if (status != ReadStatus::LINE)
             return complain(UNREACHABLE, "step " + step + " ended its events unexpectedly");
-        print_event(event, json);
+        print_event(event, printed);
         first = event.value("seq", first) + 1;
     }
     return DONE;

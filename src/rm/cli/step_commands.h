@@ -32,13 +32,13 @@ Result<Json> resize_request(const ResizeOptions &options);
 int step_ps(bool json, const ListOptions &list);
 int step_resize(const std::string &step, const Json &request, bool json);
 int step_cancel(const std::string &step, bool json);
-int step_psets(const std::string &step, bool json);
+int step_psets(const std::string &step, const Printed &printed);
 /* For the job's step, whose socket elasticd reports; it must be accessible from here. */
-int job_psets(Elasticd &elasticd, const std::string &job, bool json);
-int step_loops(const std::string &step, bool json);
-/* loops_command.cpp: the answer for a person, about "step 17" or "job 3". */
-void print_performance(const std::string &subject, const Json &answer);
-int step_events(const std::string &step, uint64_t since, bool follow, bool json);
+int job_psets(Elasticd &elasticd, const std::string &job, const Printed &printed);
+int step_loops(const std::string &step, const Printed &printed);
+/* loops_command.cpp: the answer, about "step 17" or "job 3". */
+void print_performance(const std::string &subject, const Json &answer, const Printed &printed);
+int step_events(const std::string &step, uint64_t since, bool follow, const Printed &printed);
 
 }  // namespace elastic
 

@@ -36,25 +36,28 @@ bool is_refused(const std::string &name, Tasks tasks, int &code)
 }  // namespace
 
 void add_step_command(CLI::App &app, const char *name, const char *what,
-                      int (*of_step)(const std::string &step, bool json),
-                      int (*of_job)(Elasticd &elasticd, const std::string &job, bool json),
+                      int (*of_step)(const std::string &step, const Printed &printed),
+                      int (*of_job)(Elasticd &elasticd, const std::string &job,
+                                    const Printed &printed),
                       int &code)
 {
     struct Options {
         std::string id;
-        bool json = false;
+        Printed printed;
         Elasticd elasticd;
     };
     auto options = std::make_shared<Options>();
-    CLI::App *command = add_command(app, name, what, options->json);
+    CLI::App *command = add_command(app, name, what, options->printed.json);
     command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
         ->required();
+    add_list_options(*command, options->printed.list);
     command->callback([options, of_step, of_job, &code] {
         auto target = find_target(options->elasticd, options->id, code);
         if (!target)
             return;
-        code = target->kind == Target::STEP ? of_step(target->id, options->json)
-                                            : of_job(options->elasticd, target->id, options->json);
+        code = target->kind == Target::STEP
+            ? of_step(target->id, options->printed)
+            : of_job(options->elasticd, target->id, options->printed);
     });
 }
 
@@ -106,10 +109,9 @@ int for_each_job(Elasticd &elasticd, const std::string &text, int code,
 std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code,
                                   Tasks tasks)
 {
-    if (text.starts_with("step:"))
+    if (text.starts_with("step:") && text.size() > 5)
         return Target{Target::STEP, text.substr(5)};
-    bool is_job = text.starts_with("job:") && is_job_name(text.substr(4));
-    if (is_job || (text.find('_') != text.npos && is_job_name(text))) {
+    if (text.starts_with("job:") || (text.find('_') != text.npos && is_job_name(text))) {
         auto number = job_number(text, code, tasks);
         return number ? std::optional(Target{Target::JOB, *number}) : std::nullopt;
     }
@@ -137,15 +139,16 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
         code = complain_about(answer);
         return std::nullopt;
     }
-    if (!text.empty() && !isdigit(static_cast<unsigned char>(text.front()))) {
-        code = complain(NOT_FOUND,
-                        "'" + text + "' is neither a job nor a step: " + JOB_NAME_FORM +
-                            ", steps are listed by 'elastic ps'");
-        return std::nullopt;
-    }
-    bool no_daemon = answer.status == 0;
-    code = complain(NOT_FOUND,
-                    no_daemon ? error : "there is no job " + text + " of yours, and " + error);
+    if (!is_job_name(text))
+        code = complain(USAGE, "'" + text + "' is neither a job nor a step: " + JOB_NAME_FORM +
+                                   ", steps are listed by 'elastic ps'");
+    else if (answer.status != 0)
+        code = complain(NOT_FOUND, "there is no job " + text + " of yours, and " + error);
+    else if (elasticd.is_given())
+        code = complain(UNREACHABLE, answer.complaint());
+    else
+        code = complain(NOT_FOUND, error + "; jobs are not known: no elasticd answers ('elastic "
+                                           "queue' says why)");
     return std::nullopt;
 }
 

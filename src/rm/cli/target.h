@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/elasticd_client.h"
+#include "cli/list_options.h"
 
 namespace CLI {
 class App;
@@ -34,10 +35,11 @@ enum class Tasks { ONE, SOME };
 std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code,
                                   Tasks tasks = Tasks::ONE);
 
-/* A subcommand with an ID and --json that prints the same for a step and for a job. */
+/* A subcommand with an ID, --json and --parsable that prints the same for a step and for a job. */
 void add_step_command(CLI::App &app, const char *name, const char *what,
-                      int (*of_step)(const std::string &step, bool json),
-                      int (*of_job)(Elasticd &elasticd, const std::string &job, bool json),
+                      int (*of_step)(const std::string &step, const Printed &printed),
+                      int (*of_job)(Elasticd &elasticd, const std::string &job,
+                                    const Printed &printed),
                       int &code);
 
 /* "7" for "7" or "job:7", "7_1" for a task, "7_[1-5]" for some tasks; nullopt: an error was

@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/job_view.h"
+#include "cli/list_options.h"
 #include "cli/node_view.h"
 #include "cli/wait_for_job.h"
 
@@ -22,7 +23,8 @@ namespace elastic {
 namespace {
 
 struct Top {
-    bool json = false, once = false;
+    bool once = false;
+    Printed printed;
     double interval_s = 1;
     Elasticd elasticd;
 };
@@ -112,28 +114,62 @@ std::string bar(int64_t used, int64_t cores)
            std::string(static_cast<size_t>(width - filled), '.');
 }
 
+Table node_list_of(const Picture &picture, bool with_bars)
+{
+    std::vector<Table::Column> columns = {{"NODE"}, {"STATE"}, {"USED", Table::RIGHT}};
+    if (with_bars)
+        columns.push_back({""});
+    columns.push_back({"JOBS"});
+    Table table(columns);
+    for (const Json &node : list_of(picture.nodes, "nodes")) {
+        std::vector<std::string> row = node_row(node, {}),
+                                 cells = {row[0], row[1], row[3] + "/" + row[2]};
+        if (with_bars)
+            cells.push_back(bar(integer_or(node, "cores_used", 0), integer_or(node, "cores", 0)));
+        cells.push_back(row[4]);
+        table.add(cells);
+    }
+    return table;
+}
+
+Table job_list_of(const Picture &picture)
+{
+    Table table = queue_table();
+    for (const Json &job : list_of(picture.jobs, "jobs"))
+        table.add(queue_row(job, integer_or(picture.summary, "now_ms", 0)));
+    return table;
+}
+
+/* The lists for programs, separated by empty lines. */
+void print_lists(const ListOptions &list, const Picture &picture)
+{
+    const Json &summary = picture.summary;
+    Table cluster({{"TIME"}, {"POLICY"}, {"CORES_USED"}, {"CORES"}, {"NODES"}, {"JOBS"},
+                   {"ADAPTATIONS"}});
+    cluster.add({format_time(integer_or(summary, "now_ms", 0)), string_or(summary, "policy", "-"),
+                 text_of(summary, "cores_used"), text_of(summary, "cores"),
+                 counts_text(object_of(summary, "nodes")), counts_text(object_of(summary, "jobs")),
+                 counts_text(object_of(summary, "adaptations"))});
+    list.print(cluster);
+    print_line("");
+    list.print(node_list_of(picture, false));
+    print_line("");
+    list.print(job_list_of(picture));
+}
+
 std::vector<std::string> lines_of(const Picture &picture)
 {
     const Json &summary = picture.summary;
     std::vector<std::string> lines;
-    int64_t now_ms = integer_or(summary, "now_ms", 0);
-    lines.push_back(format_time(now_ms) + "  policy " + string_or(summary, "policy", "-") + "  " +
+    lines.push_back(format_time(integer_or(summary, "now_ms", 0)) + "  policy " +
+                    string_or(summary, "policy", "-") + "  " +
                     std::to_string(integer_or(summary, "cores_used", 0)) + " of " +
                     std::to_string(integer_or(summary, "cores", 0)) + " cores in use");
     lines.push_back("nodes: " + counts_text(object_of(summary, "nodes")) +
                     "   jobs: " + counts_text(object_of(summary, "jobs")) +
                     "   adaptations: " + counts_text(object_of(summary, "adaptations")));
     lines.push_back("");
-    Table nodes({{"NODE"}, {"STATE"}, {"USED", Table::RIGHT}, {""}, {"JOBS"}});
-    for (const Json &node : list_of(picture.nodes, "nodes")) {
-        std::vector<std::string> row = node_row(node, {});
-        nodes.add({row[0], row[1], row[3] + "/" + row[2],
-                   bar(integer_or(node, "cores_used", 0), integer_or(node, "cores", 0)), row[4]});
-    }
-    Table jobs = queue_table();
-    for (const Json &job : list_of(picture.jobs, "jobs"))
-        jobs.add(queue_row(job, now_ms));
-    for (const Table &table : {nodes, jobs}) {
+    for (const Table &table : {node_list_of(picture, true), job_list_of(picture)}) {
         for (const std::string &line : table.lines())
             lines.push_back(line);
         lines.push_back("");
@@ -148,7 +184,11 @@ int show_once(Top &options)
     Picture picture = query(options);
     if (!picture.problem.empty())
         return complain(UNREACHABLE, picture.problem);
-    if (options.json) {
+    if (options.printed.is_parsable()) {
+        print_lists(options.printed.list, picture);
+        return DONE;
+    }
+    if (options.printed.json) {
         print_json({{"summary", picture.summary},
                     {"nodes", list_of(picture.nodes, "nodes")},
                     {"jobs", list_of(picture.jobs, "jobs")}});
@@ -190,15 +230,18 @@ int show_live(Top &options)
 void add_top(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Top>();
-    CLI::App *command = add_command(app, "top", "watch cores, nodes and jobs", options->json);
+    CLI::App *command =
+        add_command(app, "top", "watch cores, nodes and jobs", options->printed.json);
     command->add_flag("--once", options->once,
                       "print once and end (the default where there is no terminal)");
     command->add_option("--interval", options->interval_s, "seconds between two updates")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0));
+    add_list_options(*command, options->printed.list);
     command->callback([options, &code] {
-        bool live =
-            !options->once && !options->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        bool live = !options->once && !options->printed.json &&
+                    !options->printed.list.is_parsable() && isatty(STDIN_FILENO) &&
+                    isatty(STDOUT_FILENO);
         code = live ? show_live(*options) : show_once(*options);
     });
 }

@@ -8,6 +8,7 @@
 #include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_view.h"
+#include "cli/list_options.h"
 #include "cli/target.h"
 
 namespace elastic {
@@ -15,7 +16,7 @@ namespace elastic {
 namespace {
 
 struct Why {
-    bool json = false;
+    Printed printed;
     std::vector<std::string> names;
     Elasticd elasticd;
 };
@@ -57,14 +58,45 @@ Json explanation(const Json &job)
     return found;
 }
 
+/* "2:1.95,4:3.85": the estimated speed-up at each size. */
+std::string speedups_text(const Json &job)
+{
+    std::string text;
+    char entry[64];
+    for (const Json &each : list_of(object_of(job, "scaling"), "curve")) {
+        snprintf(entry, sizeof entry, "%s%lld:%.2f", text.empty() ? "" : ",",
+                 static_cast<long long>(integer_or(each, "size", 0)),
+                 number_or(each, "speedup", 0));
+        text += entry;
+    }
+    return text.empty() ? "-" : text;
+}
+
+std::string or_dash(const std::string &text)
+{
+    return text.empty() ? "-" : text;
+}
+
+void print_why_row(const ListOptions &list, const Json &job)
+{
+    int64_t after = integer_or(job, "expected_after", 0);
+    list.print_row({job_name(job), string_or(job, "state", "?"), text_of(job, "size"),
+                    size_range(job), or_dash(string_or(job, "reason", "")), why_text(job),
+                    format_time(integer_or(job, "expected_start_ms", 0)),
+                    after > 0 ? std::to_string(after) : "-", or_dash(spawned_advice(job)),
+                    speedups_text(job)});
+}
+
 int explain(Why &options, const std::string &id)
 {
     Json answer;
     if (int code = options.elasticd.get("/v1/jobs/" + id, answer))
         return code;
     const Json &job = object_of(answer, "job");
-    if (options.json)
+    if (options.printed.json)
         print_json(explanation(job));
+    else if (options.printed.is_parsable())
+        print_why_row(options.printed.list, job);
     else
         print_why(job);
     return DONE;
@@ -128,9 +160,13 @@ void add_why(CLI::App &app, int &code)
     auto options = std::make_shared<Why>();
     CLI::App *command = add_command(
         app, "why", "show why jobs have their sizes or wait, and how their speed follows the size",
-        options->json);
+        options->printed.json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
+    add_list_options(*command, options->printed.list);
     command->callback([options, &code] {
+        if (options->printed.is_parsable())
+            options->printed.list.print_titles({"JOBID", "STATE", "SIZE", "RANGE", "REASON", "WHY",
+                                                "EXPECTED_START", "AFTER", "ADVICE", "SPEEDUPS"});
         for (const std::string &name : options->names) {
             code = for_each_job(options->elasticd, name, code,
                                 [&](const std::string &id) { return explain(*options, id); });

@@ -87,6 +87,8 @@ def loops(run: TestRun) -> None:
         run.await_value(lambda: performance().get("progress", {}).get("probes", 0) > before, "more probes")
     table = run.elastic("loops", name)
     run.check("loop that probes, ranks 0: " in table.stdout, f"loops prints {table.stdout}{table.stderr}")
+    row = run.elastic("loops", name, "-P", "--noheader").stdout.splitlines()[0].split("|")
+    run.check(len(row) == 11 and row[0] == "1" and row[3:5] == ["probe", "0"], f"loops -P prints {row}")
     _stop(run, job, 2, 1)
     run.check(run.elastic("loops", name).returncode == 3, "a step that ended was queried")
 
@@ -228,6 +230,9 @@ def events(run: TestRun) -> None:
     run.check(seen.count("committed") == 2, f"events prints {seen}")
     plain = run.elastic("events", name)
     run.check(plain.stdout.count("committed") >= 2, "events without --json prints less")
+    rows = [line.split("|", 3) for line in run.elastic("events", name, "--parsable2").stdout.splitlines()]
+    run.check(rows[0] == ["NUMBER", "TIME_MS", "EVENT", "DETAIL"], f"events -P prints {rows[0]}")
+    run.check([row[2] for row in rows[1:]] == seen and float(rows[1][1]) >= 0, f"events -P prints {rows}")
     _stop(run, job, 2, 2)
     run.check(follower.wait() == 0, "events --follow did not end well with the job")
     followed = [json.loads(line)["event"] for line in follower.lines]

@@ -78,6 +78,9 @@ def psets_listed(run: TestRun) -> None:
     for uid in range(run.test.processes):
         found = re.search(rf"^mpix://op/{uid}\.1 +{run.test.processes} +running ", listed.stdout, re.MULTILINE)
         run.check(found, f"the set of process {uid} is not listed: {listed.stdout}")
+    rows = [line.split("|") for line in run.elastic("psets", str(run.step()["step"]), "-P").stdout.splitlines()]
+    run.check(rows[0] == ["SET", "SIZE", "STATE", "PROCESSES"], f"psets -P prints {rows[0]}")
+    run.check(len(rows) == len(listed.stdout.splitlines()) and all(len(row) == 4 for row in rows), f"psets -P prints {rows}")
     (run.work / "go").touch()
     checks.exit_code(run, job)
     made = [event["name"] for event in run.events() if event["event"] == "set_made"]

@@ -243,11 +243,29 @@ def test_suspend_and_resume(here: Setup) -> None:
 
 
 def test_names_that_are_no_jobs(here: Setup) -> None:
-    """cancel abc: the error states the form of a job's id"""
-    for words in (("cancel", "abc"), ("resize", "abc", "3")):
-        _, err = here.call(*words, code=3)
-        expect("'abc' is neither a job nor a step" in err and "such as 3" in err, err)
-    expect("such as 3" in here.call("show", "abc", code=2)[1], "show")
+    """a malformed id is wrong usage in every command; the error states the form of an id"""
+    for wrong in ("abc", "3x", "3_", "3_[", "3_[4-1]", "0", "99999999999999999999", "job:abc", "3,4"):
+        of_both = [("cancel", wrong), ("resize", wrong, "3"), ("events", wrong), ("psets", wrong), ("loops", wrong)]
+        of_jobs = [(name, wrong) for name in ("show", "why", "attach", "requeue", "suspend", "hold", "release", "history")]
+        lists = [("queue", "-j", f"1,{wrong}"), ("history", "-j", wrong), ("report", "-j", wrong), ("submit", "--after", wrong, "true"),
+                 ("submit", "-d", f"afterok:{wrong}", "true"), ("cancel", "--me", wrong)]  # fmt: skip
+        for words in of_both + of_jobs + [("update", wrong, "-t", "5")] + (lists if wrong != "3,4" and ":" not in wrong else []):
+            _, err = here.call(*words, code=2)
+            expect("such as 3, a task of an array is 3_7, some of its tasks are 3_[1-5,9]" in err, (words, err))
+            expect("is not a job" in err or "is neither a job nor a step" in err, (words, err))
+    for words in (("resume", "3x"), ("resume", "3_", "n0")):
+        _, err = here.call(*words, code=2)
+        expect(f"'{words[1]}' is neither a job nor a node: a job has a number, such as 3" in err, err)
+    expect(not here.posted(), here.posted())
+
+
+def test_jobs_without_elasticd(here: Setup) -> None:
+    """cancel 3 where the elasticd that is named has ended: that is the error; without a name both are looked for"""
+    here.fake.go_away()
+    expect(str(here.fake.socket) in here.call("cancel", "3", code=4)[1], "ELASTICD_SOCKET")
+    del here.environment["ELASTICD_SOCKET"]
+    _, err = here.call("cancel", "3", code=3)
+    expect("there is no step 3 of yours" in err and "no elasticd answers" in err, err)
 
 
 def test_where_nobody_listens(here: Setup) -> None:
