@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, free_port, read_reply, wait_for
 
@@ -103,7 +104,8 @@ def tokens_and_foreign_jobs(bench: Bench) -> None:
 
     expect(tcp("GET", "/v1/jobs").status == 401, "without a token")
     expect(tcp("GET", "/v1/jobs", "wrong-token-wrong-token").status == 401, "with a wrong token")
-    expect(tcp("GET", "/v1/version").body["user"] is None, "version without a token")
+    unknown = tcp("GET", "/v1/version").body
+    expect(all(unknown[name] is None for name in ("user", "host", "boot_id")), f"version without a token: {unknown}")
     roots = daemon.submit("sleep", "1000")
     expect(tcp("GET", f"/v1/jobs/{roots}", "the-token-of-nobody").status == 404, "a foreign job must not be seen")
     expect(tcp("POST", f"/v1/jobs/{roots}/cancel", "the-token-of-nobody", {}).status == 404, "a foreign job must not be cancelled")
@@ -123,8 +125,28 @@ def tokens_and_foreign_jobs(bench: Bench) -> None:
     command = [str(daemon.programs.elasticd.parent / "elastic"), "run", "-q", "sh", "-c", "echo out; exit 3"]
     done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=60, check=False)
     expect((done.returncode, done.stdout) == (3, "out\n"), f"elastic run with ELASTICD_URL: {done}")
+    pipes_of_other_machines_and_users(daemon, environment, folder)
     daemon.post(f"/v1/jobs/{roots}/cancel")
     daemon.wait_end(roots)
+
+
+def pipes_of_other_machines_and_users(daemon: Daemon, environment: dict[str, str], folder: Path) -> None:
+    """`elastic run` and `alloc` whose pipes the job cannot open submit nothing.  A machine with another boot is another one."""
+    (folder / "boot_id").write_text("00000000-0000-4000-8000-000000000000\n")
+    there = f"mount --bind {folder}/boot_id /proc/sys/kernel/random/boot_id && exec \"$@\""
+    elastic, before = str(daemon.programs.elasticd.parent / "elastic"), daemon.get("/v1/summary").body["seq"]
+    of_nobody = environment | {"ELASTICD_TOKEN": "the-token-of-nobody"}
+    elsewhere = ["unshare", "-m", "sh", "-c", there, "sh"]
+    cases = ((elsewhere, environment, "which is another machine"), (["env"], of_nobody, "the job would run as nobody"))
+    for words in (["run", "true"], ["run", "-o", "out", "cat"], ["alloc", "true"]):
+        for prefix, variables, wanted in cases:
+            done = subprocess.run([*prefix, elastic, *words], env=variables, cwd=folder, input="", capture_output=True, text=True,
+                                  timeout=60, check=False)  # fmt: skip
+            expect(done.returncode == 2 and wanted in done.stderr and "elastic submit" in done.stderr, f"{words}: {done}")
+    expect(daemon.get("/v1/summary").body["seq"] == before, "a job was submitted")
+    submit = [*elsewhere, elastic, "submit", "--wait", "-o", str(folder / "there"), "sh", "-c", "echo there"]
+    subprocess.run(submit, env=environment, cwd=folder, timeout=60, check=True)
+    expect((folder / "there").read_text() == "there\n", "elastic submit")
 
 
 def a_repeated_submission_makes_one_job(bench: Bench) -> None:

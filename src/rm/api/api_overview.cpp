@@ -1,10 +1,14 @@
 /* See api.h: elasticd and its whole cluster: version, health, metrics, sums, timeline. */
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "api/api.h"
 #include "api/api_json.h"
+#include "step/step_spec.h"
 
 namespace elastic::rm {
 
@@ -17,6 +21,8 @@ void Api::get_version(Call &call)
                 {"uid", call.caller.uid},
                 {"administrator", call.caller.administrator}};
     const Settings &settings = daemon_.settings();
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname(host, sizeof host - 1);
     respond_json(call.responder, {{"name", "elasticd"},
                                   {"version", ELASTIC_VERSION},
                                   {"api", 1},
@@ -26,6 +32,8 @@ void Api::get_version(Call &call)
                                   {"started_ms", daemon_.started_ms()},
                                   {"now_ms", unix_ms()},
                                   {"web_changes", settings.allow_web_changes},
+                                  {"host", call.known ? Json(host) : Json()},
+                                  {"boot_id", call.known ? Json(boot_id()) : Json()},
                                   {"user", user}});
 }
 

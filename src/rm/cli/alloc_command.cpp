@@ -24,6 +24,7 @@
 #include "cli/job_options.h"
 #include "cli/job_view.h"
 #include "cli/nested_start.h"
+#include "cli/other_machine.h"
 #include "cli/submission.h"
 #include "cli/wait_for_job.h"
 
@@ -289,6 +290,10 @@ int run_alloc(const Alloc &options, const std::vector<std::string> &command)
         return complain(USAGE, request.error());
     if (int code = start_in_allocation(options.quiet))
         return code;
+    Elasticd elasticd;
+    if (std::string why = why_no_pipes(elasticd); !why.empty())
+        return complain(USAGE, why + ": a command here cannot use its cores. Use 'elastic submit', "
+                                     "or 'elastic alloc' there");
     auto folder = Folder::make();
     if (!folder)
         return complain(UNREACHABLE, folder.error());
@@ -300,7 +305,6 @@ int run_alloc(const Alloc &options, const std::vector<std::string> &command)
     job_request["environment"][FILE_VARIABLE] = folder.value().environment();
     job_request["input"] = folder.value().input();
     job_request["output"] = job_request["error"] = "/dev/null";
-    Elasticd elasticd;
     Json job;
     if (int code = get_cores(options, elasticd, job_request, job, folder.value()))
         return code;

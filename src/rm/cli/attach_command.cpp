@@ -18,6 +18,7 @@
 #include "cli/attach_connection.h"
 #include "cli/commands.h"
 #include "cli/job_view.h"
+#include "cli/other_machine.h"
 #include "cli/target.h"
 #include "cli/wait_for_job.h"
 
@@ -31,6 +32,8 @@ constexpr int LINES_MAX = 1000000;
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
 /* elastic run ends a little before elasticd reports it */
 constexpr std::chrono::seconds CLOSED_PAUSE{5};
+/* until the file of a running job must have been created, also on a server */
+constexpr std::chrono::seconds FILE_PAUSE{10};
 
 struct Attach {
     bool json = false, quiet = false, input = false;
@@ -78,6 +81,8 @@ class Followed {
         inotify_add_watch(watch, path_.c_str(), IN_MODIFY);
         return "";
     }
+    bool is_open() const { return file_.get() >= 0; }
+    const std::string &path() const { return path_; }
     /* Copies new data.  False: the output is closed. */
     bool pass()
     {
@@ -137,6 +142,8 @@ class Follower {
                 if (!file.pass())
                     return complain(REFUSED, std::string("cannot write: ") + strerror(errno));
             }
+            if (int code = look_for_files(ended))
+                return code;
             if (ended)
                 return finish();
             if (int code = await_news())
@@ -170,6 +177,29 @@ class Follower {
         if (!connection)
             return complain(REFUSED, connection.error());
         run_ = std::make_unique<AttachConnection>(std::move(connection.value()));
+        return DONE;
+    }
+    /* Files on another machine never appear here.  DONE: follow on. */
+    int look_for_files(bool ended)
+    {
+        auto now = std::chrono::steady_clock::now();
+        bool runs = string_or(job_, "state", "") == "RUNNING";
+        if (!runs && !ended)
+            return DONE;
+        if (!running_since_)
+            running_since_ = now;
+        if (!ended && now - *running_since_ < FILE_PAUSE)
+            return DONE;
+        running_since_ = now;
+        for (const Followed &file : files_) {
+            std::string where = file.is_open() ? "" : other_machine(options_.elasticd);
+            if (!where.empty() && ended)
+                print_note("there is no " + file.path() + " here: " + where);
+            else if (!where.empty())
+                return complain(REFUSED, "there is no " + file.path() + " here: " + where +
+                                             ". Use 'elastic attach' there, or submit with "
+                                             "--output in a folder that both have");
+        }
         return DONE;
     }
     /* The job has ended: copies the remaining data. */
@@ -245,6 +275,7 @@ class Follower {
     std::vector<Followed> files_;
     std::unique_ptr<AttachConnection> run_;     /* null: there are only files */
     std::chrono::steady_clock::time_point report_closed_;
+    std::optional<std::chrono::steady_clock::time_point> running_since_;
     bool reported_closed_ = false;
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM *)> multi_;
     std::unique_ptr<Exchange> question_;

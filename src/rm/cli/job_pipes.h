@@ -37,6 +37,8 @@ class JobPipes {
     JobPipes(JobPipes &&other) noexcept;
     JobPipes &operator=(JobPipes &&) = delete;
 
+    /* Whether the job opens pipes of this process: not if it has files for all streams. */
+    bool are_used() const { return !outputs_.empty() || input_.to.get() >= 0; }
     /* The descriptors for poll; then call pump() with its result. */
     std::vector<pollfd> waits() const;
     void pump(const std::vector<pollfd> &found);

@@ -10,6 +10,7 @@
 #include "cli/job_options.h"
 #include "cli/job_pipes.h"
 #include "cli/nested_start.h"
+#include "cli/other_machine.h"
 #include "cli/submission.h"
 #include "cli/wait_for_job.h"
 
@@ -60,6 +61,13 @@ int run_job(Run &options, const std::vector<std::string> &program)
         return complain(UNREACHABLE, pipes.error());
     Elasticd elasticd;
     Interrupted interrupted;
+    if (pipes.value().are_used()) {
+        elasticd.interrupt_when(std::ref(interrupted));
+        if (std::string why = why_no_pipes(elasticd); !why.empty())
+            return complain(USAGE, why + ": 'elastic run' cannot pass its output and input. Use "
+                                         "'elastic submit', or give files there: 'elastic run -o "
+                                         "FILE -i /dev/null'");
+    }
     Json job;
     if (int code = submit_job(elasticd, request.value(), job, std::ref(interrupted)))
         return code;

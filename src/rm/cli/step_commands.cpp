@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/change.h"
+#include "cli/other_machine.h"
 #include "cli/step_connection.h"
 
 namespace elastic {
@@ -260,8 +261,11 @@ int job_psets(Elasticd &elasticd, const std::string &job, const Printed &printed
     if (socket.empty())
         return complain(NOT_FOUND, "job " + job + " runs no step now");
     auto connection = StepConnection::connect(socket);
-    if (!connection)
-        return complain(UNREACHABLE, "the step of job " + job + ": " + connection.error());
+    if (!connection) {
+        std::string where = other_machine(elasticd);
+        return complain(UNREACHABLE, "the step of job " + job + ": " + connection.error() +
+                                         (where.empty() ? "" : ": " + where));
+    }
     return list_psets("of job " + job, connection.value(), printed);
 }
 

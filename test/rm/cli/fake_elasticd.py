@@ -63,12 +63,11 @@ class FakeElasticd:
         self.keys: dict[str, int] = {}
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self.records: list[Json] = []
-        self.nodes = {
-            "n0": {"name": "n0", "cores": cores, "state": "up", "reason": None},
-            "n1": {"name": "n1", "cores": cores, "state": "up", "reason": None},
-        }
+        self.nodes = {name: {"name": name, "cores": cores, "state": "up", "reason": None} for name in ("n0", "n1")}
         self.lose_answers = 0  # of the next POST /v1/jobs: done, but not answered
         self.refuse: list[Refused] = []  # the next POST /v1/jobs
+        self.boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        self.uid = os.getuid()  # the user of all requests
         self.hold_answers: threading.Event | None = None  # POST /v1/jobs waits for it
         self.empty_pages = False  # the first page of a list holds no job
         self.answer_nonsense = False
@@ -459,8 +458,8 @@ class FakeElasticd:
 
     def version(self) -> Json:
         return {"name": "elasticd", "version": "fake", "api": 1, "cluster": "test", "policy": "fill",
-                "backend": "local", "started_ms": 1, "now_ms": now_ms(),
-                "user": {"name": USER, "uid": os.getuid(), "administrator": True}}  # fmt: skip
+                "backend": "local", "started_ms": 1, "now_ms": now_ms(), "host": "far", "boot_id": self.boot_id,
+                "user": {"name": "ann" if self.uid != os.getuid() else USER, "uid": self.uid, "administrator": True}}  # fmt: skip
 
     def list_nodes(self, query: dict[str, str]) -> Json:
         del query
