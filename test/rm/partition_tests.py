@@ -63,7 +63,7 @@ def a_submission_to_a_partition_is_checked(bench: Bench) -> None:
     expect("choose one of left, all" in refused(daemon, partition="right"), "unknown")
     expect("a job is in one partition" in refused(daemon, partition="left,all"), "two")
     text = refused(daemon, partition="left", time_limit_ms=7200000)
-    expect("longest that partition left allows, 3600 s" in text, text)
+    expect("longest that partition left allows, 1h" in text, text)
     expect("3 cores at most" in refused(daemon, partition="left", min=1, max=4), "cores")
     expect("n3 of its node list is not in partition left" in refused(daemon, partition="left", nodelist="n3"), "-w")
     plain = bench.daemon(name="two", nodes=1, cores=1)

@@ -83,7 +83,7 @@ def no_time_limit_over_a_default(bench: Bench) -> None:
     expect(reply.error() == "field", f"less than a second: {reply.body}")
     limited = bench.start(config='[job]\nmax_time_limit = "1h"\n', name="two")
     reply = limited.request("POST", "/v1/jobs", limited.spec("true", time_limit_ms=0))
-    expect(reply.error() == "field" and "3600 s" in reply.body["error"]["message"], f"above the maximum: {reply.body}")
+    expect(reply.error() == "field" and "allows, 1h" in reply.body["error"]["message"], f"above the maximum: {reply.body}")
 
 
 def signals_have_several_names(bench: Bench) -> None:
@@ -323,10 +323,14 @@ def refusals_name_the_option(bench: Bench) -> None:
     """not the field of the request, which users do not know"""
     daemon = bench.start(config="[job]\ncounted_memory_per_core = 1000\nmax_time_limit = '1h'\n")
     for words, wanted in ((("-N", "3", "-n", "4:8"), "-N is 3, but 4 processes"), (("--mem=100G",), "--mem is more than any node has"),
-                          (("-t", "2:00:00"), "-t is above"), (("--signal=FOO",), "--signal must be one of"),
+                          (("-t", "2:00:00"), "-t is above the longest that this system allows, 1h"), (("--signal=FOO",), "--signal must be one of"),
                           (("-w", "n99"), "-w names a node that elasticd does not have: n99")):  # fmt: skip
         text = elastic(daemon, "submit", *words, "true", code=1)
         expect(text.startswith(f"elastic: {wanted}"), f"{words}: {text}")
+    waiting = [str(daemon.submit("true", held=True)) for _ in range(2)]
+    for words in (("-s", "USR9", waiting[0]), ("--signal=77", "--me"), ("-s", "sigfoo", "--me", "-t", "PD")):
+        text = elastic(daemon, "cancel", *words, code=2)
+        expect(text.startswith("elastic: -s must be one of HUP, ") and len(text.splitlines()) == 1, f"{words}: {text}")
 
 
 def refusals_name_limit_and_end(bench: Bench) -> None:
@@ -340,6 +344,10 @@ def refusals_name_limit_and_end(bench: Bench) -> None:
     reply = daemon.request("POST", "/v1/jobs", daemon.spec("true"))
     message = reply.body["error"]["message"]
     expect(reply.status == 503 and "limits.jobs_per_user = 2" in message and f"user {os.getuid()}" in message, f"{reply.body}")
+    expect("array" not in message, message)
+    elastic(daemon, "cancel", "--me")
+    text = elastic(daemon, "submit", "-a", "1-100%10", "true", code=1)
+    expect("have 0 jobs that have not ended, and the array has 100 tasks (limits.jobs_per_user = 2)" in text, text)
 
 
 def reasons_name_who_and_why(bench: Bench) -> None:

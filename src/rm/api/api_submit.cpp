@@ -14,6 +14,7 @@
 #include "core/forecast.h"
 #include "core/program_key.h"
 #include "daemon/mail_message.h"
+#include "settings/setting.h"
 
 namespace elastic::rm {
 
@@ -266,7 +267,7 @@ int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_no
         body.fail("time_limit_ms",
                   "is above the longest that " +
                       (is_less ? "partition " + partition->name : std::string("this system")) +
-                      " allows, " + std::to_string(most_ms / 1000) + " s");
+                      " allows, " + format_duration(most_ms));
     return most_ms;
 }
 
@@ -378,7 +379,9 @@ void Api::check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const
                     std::to_string(own) + " of them yours, have not ended (limits.jobs = " +
                     std::to_string(settings.jobs_max) + "): submit again later"
                 : "you, user " + std::to_string(uid) + ", have " + std::to_string(own) +
-                    " jobs that have not ended (limits.jobs_per_user = " +
+                    " jobs that have not ended" +
+                    (tasks > 1 ? ", and the array has " + std::to_string(tasks) + " tasks" : "") +
+                    " (limits.jobs_per_user = " +
                     std::to_string(settings.jobs_per_user_max) +
                     "): wait for one, or cancel one, and submit again",
             "",

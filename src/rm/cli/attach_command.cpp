@@ -158,10 +158,13 @@ class Follower {
     {
         std::string output = string_or(job_, "output", ""),
                     error = string_or(job_, "error", output), pipe;
-        for (const std::string &path : {output, error}) {
+        std::vector<std::string> paths = {output};
+        if (error != output)
+            paths.push_back(error);
+        for (const std::string &path : paths) {
             if (is_pipe(path))
                 pipe = path;
-            else if (path == output || error != output)
+            else
                 files_.emplace_back(path, path == output ? STDOUT_FILENO : STDERR_FILENO,
                                     options_.lines);
         }

@@ -170,6 +170,37 @@ void add_resize(CLI::App &app, int &code)
 
 /* ---- cancel ---------------------------------------------------------------------------------- */
 
+/* The option in place of the field of the interface, which users do not know. */
+int complain_about_cancel(const HttpAnswer &answer)
+{
+    constexpr std::string_view FIELD = "'signal'";
+    std::string message = answer.complaint();
+    return message.starts_with(FIELD) ? complain(USAGE, "-s" + message.substr(FIELD.size()))
+                                      : complain_about(answer);
+}
+
+/* Cancels it, or sends it the signal; `listed`: that it has ended meanwhile is no error. */
+int cancel_job(Changing &options, const std::string &id, bool listed)
+{
+    Json body = Json::object();
+    if (!options.signal.empty())
+        body["signal"] = options.signal;
+    else if (!options.reason.empty())
+        body["reason"] = options.reason;
+    HttpAnswer answer = options.elasticd.request(
+        "POST", "/v1/jobs/" + id + (options.signal.empty() ? "/cancel" : "/signal"), &body);
+    if (listed && answer.error_code() == "state")
+        return DONE;
+    if (!answer.ok())
+        return complain_about_cancel(answer);
+    if (options.json)
+        print_json(object_of(answer.body, "job"));
+    else
+        print_line("job " + id +
+                   (options.signal.empty() ? " is cancelled" : " gets " + options.signal));
+    return DONE;
+}
+
 int cancel_one(Changing &options, const std::string &text)
 {
     int code = DONE;
@@ -179,39 +210,8 @@ int cancel_one(Changing &options, const std::string &text)
     if (target->kind == Target::STEP && !options.signal.empty())
         return complain(USAGE,
                         "--signal is for jobs of elasticd: to signal a step, signal its mpiexec");
-    if (target->kind == Target::STEP)
-        return step_cancel(target->id, options.json);
-    if (!options.signal.empty())
-        return post(options, "/v1/jobs/" + target->id + "/signal", {{"signal", options.signal}},
-                    "job " + target->id + " gets " + options.signal);
-    Json body = Json::object();
-    if (!options.reason.empty())
-        body["reason"] = options.reason;
-    return post(options, "/v1/jobs/" + target->id + "/cancel", body,
-                "job " + target->id + " is cancelled");
-}
-
-/* A job of a list: cancels it, or sends it the signal. */
-int cancel_found(Changing &options, const Json &job)
-{
-    std::string id = job_name(job), path = "/v1/jobs/" + id;
-    Json body = Json::object();
-    if (!options.signal.empty())
-        body["signal"] = options.signal;
-    else if (!options.reason.empty())
-        body["reason"] = options.reason;
-    HttpAnswer answer = options.elasticd.request(
-        "POST", path + (options.signal.empty() ? "/cancel" : "/signal"), &body);
-    if (answer.error_code() == "state")
-        return DONE;            /* it has ended meanwhile */
-    if (!answer.ok())
-        return complain_about(answer);
-    if (options.json)
-        print_json(object_of(answer.body, "job"));
-    else
-        print_line("job " + id +
-                   (options.signal.empty() ? " is cancelled" : " gets " + options.signal));
-    return DONE;
+    return target->kind == Target::STEP ? step_cancel(target->id, options.json)
+                                        : cancel_job(options, target->id, false);
 }
 
 /* All jobs that match the filters; root without -u: also those of other users. */
@@ -239,8 +239,10 @@ int cancel_all(Changing &options)
         if (has_ended(job))     /* named by its number */
             continue;
         any = true;
-        int result = cancel_found(options, job);
+        int result = cancel_job(options, job_name(job), true);
         code = code == DONE ? result : code;
+        if (result == USAGE)    /* the others would have the same answer */
+            break;
     }
     if (!any && !options.json)
         print_line("no waiting or running job matches");

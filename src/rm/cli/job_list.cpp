@@ -68,6 +68,18 @@ void add_common_filters(CLI::App &command, JobFilter &filter)
                        "only on some of these nodes, such as n[1-3],n7");
 }
 
+/* "pending, starting, ..." */
+static std::string state_names()
+{
+    std::string names;
+    for (const rm::JobStateNames &each : rm::JOB_STATES) {
+        std::string name = each.name;
+        std::ranges::transform(name, name.begin(), [](char c) { return std::tolower(c); });
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    return names;
+}
+
 Result<std::string> parse_job_states(const std::string &text)
 {
     std::string states;
@@ -83,8 +95,7 @@ Result<std::string> parse_job_states(const std::string &text)
         }
         if (!found)
             return Error{"there is no state '" + word.substr(0, 40) +
-                         "' of jobs: they are pending, starting, running, adapting, completing, "
-                         "done, failed, cancelled and all"};
+                         "' of jobs: they are " + state_names() + " and all"};
     }
     return states;
 }

@@ -16,6 +16,9 @@ constexpr std::pair<const char *, const char *> OTHER_NAMES[] = {
     {"scontrol", "show"},  {"sprio", "queue"},     {"sstat", "loops"},    {"sreport", "report"},
     {"smap", "top"},       {"kill", "cancel"},     {"list", "queue"},     {"status", "queue"},
     {"jobs", "queue"},     {"qsub", "submit"},     {"qstat", "queue"},    {"qdel", "cancel"},
+    {"ls", "queue"},       {"stat", "show"},       {"info", "show"},      {"stop", "cancel"},
+    {"delete", "cancel"},  {"rm", "cancel"},       {"start", "run"},      {"exec", "run"},
+    {"help", "--help"},    {"shell", "alloc"},     {"ping", "version"},   {"stats", "report"},
     {"bsub", "submit"},    {"log", "events"},      {"logs", "attach"},    {"node", "nodes"},
 };
 

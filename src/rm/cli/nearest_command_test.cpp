@@ -25,6 +25,7 @@ TEST(NearestCommandTest, the_near_one_is_found)
     EXPECT_EQ(nearest_command("squeue", COMMANDS), "queue");
     EXPECT_EQ(nearest_command("sbatch", COMMANDS), "submit");
     EXPECT_EQ(nearest_command("node", COMMANDS), "nodes");
+    EXPECT_EQ(nearest_command("stop", COMMANDS), "cancel") << "not top";
     EXPECT_EQ(nearest_command("explode", COMMANDS), "");
     EXPECT_EQ(nearest_command("xy", COMMANDS), "") << "two of two letters are no slip";
     EXPECT_EQ(nearest_command(std::string(100000, 'q'), COMMANDS), "");

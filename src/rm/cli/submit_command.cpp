@@ -139,6 +139,13 @@ bool is_file(const std::string &path)
     return stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode);
 }
 
+bool is_folder(const std::string &path)
+{
+    struct stat found = {};
+    return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+        (path.find('/') != path.npos || path.starts_with("."));
+}
+
 /* Whether the job will find it: in its directory, here (a script), or in its PATH. */
 bool is_there(const std::string &word, const Json &request)
 {
@@ -199,6 +206,9 @@ int submit(const Submit &options, const std::vector<std::string> &program,
         request.value()["environment"]["SLURM_SUBMIT_DIR"] = directory;
     }
     bool is_elsewhere = getenv("ELASTICD_URL") != nullptr && getenv("ELASTICD_SOCKET") == nullptr;
+    if (script.empty() && is_folder(program.front()))
+        return complain(USAGE, "'" + program.front() + "' is a folder: a script or a program is "
+                                                       "expected");
     if (script.empty() && !options.program && !is_elsewhere &&
         (program.front().empty() || !is_there(program.front(), request.value())))
         return complain(USAGE, "there is no '" + program.front() +

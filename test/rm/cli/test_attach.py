@@ -34,6 +34,8 @@ def test_attach(here: Setup) -> None:
     expect(out == "", out)
     out, _ = here.call("attach", "1", "-n", "1000", code=7)
     expect(out.splitlines() == [f"line {i}" for i in range(20)] + ["end"], out)
+    here.call("submit", "--wait", "--", "sh", "-c", "echo out; echo err >&2")
+    expect(here.call("attach", "2") == ("out\nerr\n", ""), "one file for both streams is followed once")
     here.call("attach", "9", code=3)
     here.call("attach", "1", "-n", "-1", code=2)
 

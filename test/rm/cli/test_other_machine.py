@@ -49,7 +49,7 @@ def test_attach(here: Setup) -> None:
     _, err = here.call("attach", "1", code=1)
     expect(f"there is no /nowhere/out here: {OTHER}. Use 'elastic attach' there, or" in err, err)
     here.call("cancel", "1")
-    here.call("submit", "--wait", "-o", "out", "echo", "common")
+    here.call("submit", "--wait", "-o", str(here.folder / "out"), "echo", "common")
     expect(here.call("attach", "2")[0] == "common\n", "a common folder")
     (here.folder / "out").unlink()
     _, err = here.call("attach", "2")

@@ -124,9 +124,11 @@ def test_environment_and_time(here: Setup) -> None:
 
 def test_misspelt_script(here: Setup) -> None:
     """the path of a script that is not there is refused, not taken for a program of the nodes"""
-    for word in ("./jbo.sh", "jbo.sh", "/no/such/job.sh", str(here.folder)):
+    for word in ("./jbo.sh", "jbo.sh", "/no/such/job.sh"):
         _, err = here.call("submit", word, code=2)
         expect(f"there is no '{word}'" in err, err)
+    for word in (".", str(here.folder)):
+        expect(f"'{word}' is a folder: a script or a program is expected" in here.call("submit", word, code=2)[1], word)
     expect(not here.posted(), here.posted())
     (here.folder / "sub").mkdir()
     (here.folder / "sub" / "app").write_text("x")
@@ -146,6 +148,7 @@ def test_cancel_by_filters(here: Setup) -> None:
     expect(out == "job 1 is cancelled\n", out)
     expect(here.call("cancel", "-u", "nobody-here")[0].startswith("no waiting or running job"), "nobody's")
     expect("cannot be cancelled" in here.call("cancel", "-t", "CD", code=2)[1], "ended ones")
+    expect("adapting, suspended, completing" in here.call("cancel", "-t", "XX", code=2)[1], "all states are named")
     expect("'abc' is not a job" in here.call("cancel", "--me", "abc", code=2)[1], "not a number")
     out, _ = here.call("cancel", "-u", USER, "--state", "PENDING", "--reason", "too many")
     expect(len(out.splitlines()) == 3 and here.fake.jobs[7]["reason"] == "too many", out)
@@ -221,7 +224,8 @@ def test_empty_pages(here: Setup) -> None:
 
 def test_unknown_commands(here: Setup) -> None:
     """a command that does not exist: the near one is named"""
-    for word, near in (("qeue", "queue"), ("sbatch", "submit"), ("scancel", "cancel"), ("resise", "resize")):
+    for word, near in (("qeue", "queue"), ("sbatch", "submit"), ("scancel", "cancel"), ("resise", "resize"), ("stop", "cancel"),
+                       ("ls", "queue"), ("stat", "show"), ("help", "--help")):  # fmt: skip
         _, err = here.call(word, "3", code=2)
         expect(f"elastic {near}" in err, err)
     expect("do you mean" not in here.call("explode", code=2)[1], "nothing is near")
