@@ -18,7 +18,8 @@
  *   -k        keeps time: an iteration begins when it is due, so that what a busy machine wakes
  *             late is not added up
  *
- * With -DPHASES_WAITS_SLEEP a process that waits in MPI sleeps, too: many jobs share few cores then.
+ * With -DPHASES_WAITS_SLEEP a process that waits in MPI sleeps, too: many jobs share few cores
+ * then.
  *
  * To work is to sleep, so that many processes need no core.  Processes in turn sleep m longer than
  * c, and the others wait for that one in MPI_Allreduce: of (c + m) P together (P - 1) m is MPI's,
