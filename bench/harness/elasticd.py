@@ -51,9 +51,10 @@ class Measured:
         """An honest job, and how long after its submission it has started."""
         sent_ms = time.time() * 1000
         number = self.daemon.submit("true", priority=PRIORITY)
-        job = self.daemon.get(f"/v1/jobs/{number}?until=ended&wait_ms=60000").body["job"]
+        reply = self.daemon.get(f"/v1/jobs/{number}?until=ended&wait_ms=60000")
+        job = reply.body["job"] if reply.status == 200 else {"state": "unknown"}
         if job["state"] != "DONE":
-            raise RunFailure(f"an honest job is not done within a minute: {json.dumps(job)}")
+            raise RunFailure(f"an honest job is not done within a minute: {reply.status} {json.dumps(reply.body)}")
         return number, max(job["start_ms"] - sent_ms, 1)  # it has whole milliseconds
 
     def serve(self) -> dict[str, list[float]]:
