@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from daemon_under_test import Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, free_port, read_reply, wait_for
+from daemon_under_test import WAIT_S, Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, free_port, read_reply, wait_for
 from malleable_tests import CONFIG, finish_work, resize, submit_work, wait_size, work_program
 from support import procfs
 
@@ -350,6 +350,40 @@ def a_hostile_user_over_tcp_leaves_a_good_one_alone(bench: Bench) -> None:
             attacker.join()
     expect(seen <= {0, 400, 404, 413, 429} and {400, 404} <= seen, f"the hostile user got {seen}")
     expect(resident_kb(daemon) < begun + 100000, f"memory grew from {begun} to {resident_kb(daemon)} kB")
+
+
+def processor_seconds(daemon: Daemon) -> float:
+    assert daemon.process
+    user, system = Path(f"/proc/{daemon.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def requests_of_uncertain_length_are_refused(bench: Bench) -> None:
+    """Where a proxy and elasticd could see different ends; a second request in such a body is not answered."""
+    daemon = bench.start()
+    post, second = "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n", "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"
+    long_line = "2;" + "a" * 200000
+    for head, status in [
+        (f"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{second}", 411),
+        (f"Transfer-Encoding: chunked\r\n\r\n{long_line}", 411),
+        ("Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 411),
+        (f"Content-Length: 2\r\nContent-Length: 40\r\n\r\n{{}}{second}", 400),
+        (f"Transfer-Encoding : chunked\r\nContent-Length: 2\r\n\r\n{{}}{second}", 400),
+    ]:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(WAIT_S)
+            connection.connect(str(daemon.socket))
+            used = processor_seconds(daemon)
+            with contextlib.suppress(OSError):
+                connection.sendall((post + head).encode())
+            answer = b""
+            with contextlib.suppress(OSError):
+                while block := connection.recv(65536):
+                    answer += block
+        expect(answer.startswith(f"HTTP/1.1 {status} ".encode()), f"{head[:70]!r}: {answer[:300]!r}")
+        expect(answer.count(b"\r\nDate: ") == 1 and b"200 OK" not in answer, f"{head[:70]!r}: no second answer: {answer!r}")
+        time.sleep(0.2)
+        expect(processor_seconds(daemon) - used < 0.15, f"{head[:70]!r}: elasticd does not poll")
 
 
 def slow_clients_are_disconnected(bench: Bench) -> None:

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "core/fields.h"
 #include "http/http_server.h"
 
 namespace elastic::rm {
@@ -37,12 +36,6 @@ void give_time(MHD_Connection *connection, int64_t for_ms)
 {
     if (HttpConnection *entry = connection_of(connection))
         entry->late_at_ms = for_ms ? monotonic_ms() + for_ms : 0;
-}
-
-std::string header(MHD_Connection *connection, const char *name)
-{
-    const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-    return value ? value : "";
 }
 
 MHD_Result take_argument(void *context, MHD_ValueKind, const char *name, const char *value)
@@ -173,7 +166,7 @@ std::string HttpServer::Impl::start(Descriptor socket)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         static_cast<unsigned>(std::max<int64_t>(limits.receive_max_ms / 1000, 1)),
         MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        this, MHD_OPTION_END);
+        this, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (!daemon)
         return "cannot start the HTTP server";
     const MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -286,18 +279,11 @@ std::optional<HttpResponse> HttpServer::Impl::make_known(Connection &connection,
 {
     if (!connection.is_unauthenticated)
         return std::nullopt;
-    auto refusal = [](int status, const char *code, const char *message) {
-        Json error = {{"code", code}, {"message", message}};
-        return HttpResponse{status,
-                            "application/json",
-                            Json{{"error", error}}.dump() + "\n",
-                            {{"Retry-After", "1"}, {"Connection", "close"}}};
-    };
     auto peer = peers->peers.find(user_peer(uid));
     if (peer != peers->peers.end() && peer->second.connections >= limits.connections_of_peer)
-        return refusal(429, "rate", "you have too many open connections: close some");
+        return refusal_of(429, "rate", "you have too many open connections: close some");
     if (peers->users >= limits.connections + (uid == 0 ? HTTP_ROOT_RESERVE : 0))
-        return refusal(
+        return refusal_of(
             503, "full", "elasticd has too many open connections: try again in a moment");
     peers->leave(connection);
     connection.is_unauthenticated = false;
@@ -350,9 +336,9 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
     HttpRequest &request = exchange.request;
     request.method = method;
     request.path = url;
-    request.authorization = header(exchange.connection, "Authorization");
-    request.origin = header(exchange.connection, "Origin");
-    request.host = header(exchange.connection, "Host");
+    request.authorization = header_of(exchange.connection, "Authorization");
+    request.origin = header_of(exchange.connection, "Origin");
+    request.host = header_of(exchange.connection, "Host");
     if (const Connection *connection = connection_of(exchange.connection))
         request.address = connection->address;
     const MHD_ConnectionInfo *info =
@@ -367,33 +353,31 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
 /* The headers are complete: decides whether the rest is read. */
 MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
 {
-    std::string length = header(exchange->connection, "Content-Length");
-    bool is_chunked = !header(exchange->connection, "Transfer-Encoding").empty();
+    std::string length = header_of(exchange->connection, "Content-Length");
     /* libmicrohttpd has refused values that are not numbers */
     uint64_t bytes = strtoull(length.c_str(), nullptr, 10);
     /* A limited excess is read and dropped, so that the client gets the reason of the refusal. */
     exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
     Connection *connection = connection_of(exchange->connection);
-    exchange->response = handler.admit(exchange->request);
+    exchange->response = why_length_is_unusable(exchange->connection);
+    bool is_refused_here = exchange->response.has_value();
+    if (!is_refused_here)
+        exchange->response = handler.admit(exchange->request);
     if (connection && exchange->request.user && !exchange->response)
         exchange->response = make_known(*connection, *exchange->request.user);
     if (!exchange->response && connection) {
         HttpPeers::Peer &peer = peers->peers[connection->peer];
-        exchange->reserved = is_chunked ? HTTP_BODY_MAX : std::min<uint64_t>(bytes, HTTP_BODY_MAX);
+        exchange->reserved = std::min<uint64_t>(bytes, HTTP_BODY_MAX);
         peer.body_bytes += exchange->reserved;
         if (peer.body_bytes > HTTP_PEER_BODIES_MAX)
-            exchange->response = HttpResponse{
-                429,
-                "application/json",
-                R"({"error":{"code":"rate",)"
-                R"("message":"you are sending too much at once: send one after the other"}})",
-                {{"Retry-After", "1"}}};
+            exchange->response = refusal_of(
+                429, "rate", "you are sending too much at once: send one after the other");
     }
     if (!exchange->response)
         return MHD_YES;
     exchange->dispatched = true;
     /* A client that still writes when its connection is closed does not get the answer. */
-    return is_chunked || bytes > REFUSED_BODY_MAX ? send(*exchange) : MHD_YES;
+    return is_refused_here || bytes > REFUSED_BODY_MAX ? send(*exchange) : MHD_YES;
 }
 
 void HttpServer::Impl::release(Exchange &exchange)
@@ -485,6 +469,5 @@ size_t HttpServer::connections() const
 {
     return impl_->connections.size();
 }
-
 
 }  // namespace elastic::rm

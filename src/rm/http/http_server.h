@@ -126,6 +126,11 @@ std::optional<uint32_t> uid_of(int socket);
 std::string user_peer(uint32_t uid);
 std::string peer_of(int socket, const sockaddr_storage &address);
 HttpConnection *connection_of(MHD_Connection *connection);
+std::string header_of(MHD_Connection *connection, const char *name);
+/* The connection is closed after it. */
+HttpResponse refusal_of(int status, const char *code, const char *message);
+/* Empty: the length of the request's body is certain. */
+std::optional<HttpResponse> why_length_is_unusable(MHD_Connection *connection);
 /* Null: its client has disconnected. */
 HttpConnection *exchange_connection(const HttpServer::Impl::Exchange &exchange);
 
