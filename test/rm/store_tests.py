@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
+import shutil
 import subprocess
 import time
 
@@ -98,6 +100,39 @@ def a_damaged_event_is_put_into_quarantine(bench: Bench) -> None:
     for number in (jobs[0], jobs[2]):
         daemon.post(f"/v1/jobs/{number}/cancel")
         daemon.wait_end(number)
+
+
+def a_store_without_a_table_is_reported(bench: Bench) -> None:
+    """elasticd either ends with a message or starts; it does not crash."""
+    import sqlite3
+
+    daemon = bench.start()
+    daemon.wait_end(daemon.submit("true"))
+    daemon.kill()
+    store, copy = daemon.state / "store.sqlite", daemon.folder / "copy.sqlite"
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    shutil.copy(store, copy)
+    expect(len(tables) > 5, f"the tables: {tables}")
+    for table in tables:
+        for end in ("", "-wal", "-shm"):
+            store.with_name(store.name + end).unlink(missing_ok=True)
+        shutil.copy(copy, store)
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            database.execute(f"DROP TABLE {table}")
+            database.commit()
+        done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=60)
+        expect(done.returncode in (0, 1), f"--replay without {table}: {done}")
+        running = subprocess.Popen(daemon.command(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            _, error = running.communicate(timeout=2)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            _, error = running.communicate()
+            expect(running.returncode == -9, f"without {table} it starts: {error}")
+        else:
+            expect(running.returncode == 1 and table in error, f"without {table}: {running.returncode} {error}")
 
 
 def a_damaged_launch_concerns_its_job_alone(bench: Bench) -> None:

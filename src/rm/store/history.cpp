@@ -142,6 +142,9 @@ History::read_page(sqlite3_stmt *statement, const RecordQuery &query, uint64_t l
         bytes += row.size(RECORD_DATA) + 100;
         page.next = static_cast<uint64_t>(row.number(0)) + 1;
         page.rows.push_back(read_record(row));
+        Json &data = page.rows.back()["data"];
+        if (!data.is_object())  /* damaged: clients expect an object */
+            data = Json::object();
     }
     if (row.failed() && page.rows.empty())
         return problem();

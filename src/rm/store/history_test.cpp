@@ -7,6 +7,7 @@
 
 #include "base/loop.h"
 #include "core/record.h"
+#include "store/statement.h"
 
 namespace elastic::rm {
 namespace {
@@ -182,6 +183,33 @@ TEST_F(HistoryTest, WhatIsWrittenMeanwhileIsSeen)
     RecordQuery query;
     query.node = "n1";
     EXPECT_EQ(all_records(query, {}).size(), 1u);
+}
+
+TEST_F(HistoryTest, ADamagedRecordHasAnObject)
+{
+    sqlite3 *database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ + "/store.sqlite").c_str(), &database), SQLITE_OK);
+    for (const char *data : {"{", "[1]", "x'ff00'"}) {
+        std::string value = *data == 'x' ? data : "'" + std::string(data) + "'";
+        EXPECT_EQ(execute(database, "UPDATE record SET data = " + value + " WHERE number = 5"), "");
+        auto page = history_->records({5, 1, 0, ""}, {}, last_);
+        ASSERT_TRUE(page) << page.error();
+        ASSERT_EQ(page.value().rows.size(), 1u);
+        EXPECT_EQ(page.value().rows[0]["data"], Json::object()) << data;
+    }
+    sqlite3_close(database);
+}
+
+TEST_F(HistoryTest, AMissingTableIsAnError)
+{
+    sqlite3 *database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ + "/store.sqlite").c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(execute(database, "DROP TABLE record"), "");
+    sqlite3_close(database);
+    auto page = history_->records({1, 10, 0, ""}, {}, last_);
+    ASSERT_FALSE(page);
+    EXPECT_NE(page.error().find("no such table"), std::string::npos) << page.error();
+    EXPECT_FALSE(store_->records({1, 10, 0, ""}));
 }
 
 }  // namespace

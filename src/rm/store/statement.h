@@ -19,6 +19,8 @@ class Statement {
     explicit Statement(sqlite3_stmt *statement) : statement_(statement) {}
     ~Statement()
     {
+        if (!statement_)        /* it could not be prepared: a damaged disk, a missing table */
+            return;
         sqlite3_reset(statement_);
         sqlite3_clear_bindings(statement_);
     }

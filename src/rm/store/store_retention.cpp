@@ -87,7 +87,7 @@ Result<int64_t> Store::used_bytes(uint32_t uid)
 
 Result<std::vector<uint32_t>> Store::users_above(int64_t bytes)
 {
-    Statement row(prepare("SELECT uid FROM used WHERE bytes > ?"));
+    Statement row(prepare("SELECT uid FROM used WHERE CAST(bytes AS INTEGER) > ?"));
     row.bind(bytes);
     std::vector<uint32_t> users;
     while (row.row())
