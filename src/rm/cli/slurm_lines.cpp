@@ -253,7 +253,7 @@ std::string without_types(const std::string &value, const Given &given, SlurmOpt
         add_note(found, given, "elasticd counts GPUs, no other devices");
     if (has_type)
         add_note(found, given, "GPUs of elasticd have no types; any will do");
-    return has_gpus ? (is_gres ? "gpu:" : "") + std::to_string(sum) : "";
+    return has_gpus && sum > 0 ? (is_gres ? "gpu:" : "") + std::to_string(sum) : "";
 }
 
 /* In names of files, the patterns of a step have their values of Slurm's batch step. */

@@ -106,7 +106,9 @@ TEST(SlurmLinesTest, other_devices_are_reported)
         ASSERT_EQ(found.value().notes.size(), 1U);
         EXPECT_NE(found.value().notes[0].find("no other devices"), std::string::npos);
     }
-    EXPECT_EQ(words_of("#SBATCH --gres=none\n"), Words{});
+    for (const char *line :
+         {"--gres=none", "--gres=gpu:0", "--gres=gpu:a100:0,gpu:v100:0", "--gpus=0"})
+        EXPECT_EQ(words_of("#SBATCH " + std::string(line) + "\n"), Words{}) << line;
     EXPECT_EQ(words_of("#SBATCH --gres=gpu:\n#SBATCH --gpus=9999999999999999999\n"),
               (Words{"--gres=gpu:", "--gpus=9999999999999999999"}))
         << "elastic submit refuses it";

@@ -249,8 +249,16 @@ Result<int64_t> parse_begin(std::string_view text, int64_t now)
     if (given == "now")
         return now;
     if (given.starts_with("now+")) {
-        auto seconds = time_seconds(text.substr(4));
-        found = seconds && *seconds <= TIME_LIMIT_MAX_SECONDS ? now + *seconds : -1;
+        std::string delay = given.substr(4);
+        auto number = parse_number(delay, 0, TIME_LIMIT_MAX_SECONDS);
+        int64_t seconds = number ? *number : seconds_with_unit(delay);
+        if (seconds < 0)
+            seconds = time_seconds(delay).value_or(-1);
+        found = seconds >= 0 && seconds <= TIME_LIMIT_MAX_SECONDS ? now + seconds : -1;
+    } else if (given == "tomorrow") {
+        found = time_of_day(now, 1, 0, 0, 0);
+    } else if (given == "midnight" || given == "noon") {
+        found = next_time_of_day(now, given == "noon" ? 12 : 0, 0, 0);
     } else if (read_clock(given, hour, minute, second)) {
         found = next_time_of_day(now, hour, minute, second);
     } else {
@@ -258,8 +266,8 @@ Result<int64_t> parse_begin(std::string_view text, int64_t now)
     }
     if (found >= 0)
         return found;
-    return Error{"'" + given + "' is not a begin time: now+TIME such as now+2h, HH:MM[:SS], or "
-                 "YYYY-MM-DD[THH:MM[:SS]]"};
+    return Error{"'" + given + "' is not a begin time: now+TIME such as now+2h, HH:MM[:SS], "
+                 "YYYY-MM-DD[THH:MM[:SS]], midnight, noon, or tomorrow"};
 }
 
 Result<int64_t> parse_past(std::string_view text, int64_t now)

@@ -37,8 +37,9 @@ constexpr int GPUS_OF_NODE_MAX = 64;
 /* "gpu:2", "gpu" (one): the GPUs of each node. */
 Result<int> parse_gres(const std::string &text);
 
-/* The begin time of a job, in seconds since 1970: "now+TIME" (a time limit as above),
- * "HH:MM[:SS]" (the next occurrence of that time), "YYYY-MM-DD[THH:MM[:SS]]"; in local time. */
+/* The begin time of a job, in seconds since 1970: "now+TIME" (as sbatch reads it: a number of
+ * seconds, or with a unit; or a time limit as above), "HH:MM[:SS]", "midnight" and "noon" (the next
+ * occurrence of that time), "tomorrow" (its midnight), "YYYY-MM-DD[THH:MM[:SS]]"; in local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);
 
 /* A time of the past in the forms of sacct's -S and -E, in seconds since 1970:

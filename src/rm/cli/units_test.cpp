@@ -35,7 +35,11 @@ TEST(UnitsTest, times_to_begin)
     tzset();
     constexpr int64_t NOON = 1700049600;        /* 2023-11-15, 12:00 */
     struct { const char *text; int64_t seconds; } cases[] = {
-        {"now", NOON}, {"now+10", NOON + 600}, {"now+2h", NOON + 7200}, {"12:30", NOON + 1800},
+        {"now", NOON}, {"now+10", NOON + 10}, {"now+2h", NOON + 7200},
+        {"now+1hour", NOON + 3600}, {"now+30minutes", NOON + 1800}, {"now+2days", NOON + 172800},
+        {"now+90seconds", NOON + 90}, {"now+1week", NOON + 604800},
+        {"tomorrow", NOON + 43200}, {"midnight", NOON + 43200}, {"noon", NOON + 86400},
+        {"12:30", NOON + 1800},
         {"11:00", NOON + 82800}, {"12:00", NOON + 86400}, {"13:00:05", NOON + 3605},
         {"2023-11-16", NOON + 43200}, {"2023-11-15T12:00:01", NOON + 1},
         {"2023-11-15T12:01", NOON + 60}, {"1970-01-01", 0},
@@ -46,8 +50,9 @@ TEST(UnitsTest, times_to_begin)
         EXPECT_EQ(parsed.value(), seconds) << text;
     }
     for (const char *text :
-         {"", "now+", "now-1", "now+x", "24:00", "12:60", "12", "12:0x", "2023-13-01", "2023-02-30",
-          "2023-11-15T", "2023-11-15T25:00", "2023-11-15 12:00", "1969-12-31", "tomorrow", "-1:-1",
+         {"", "now+", "now-1", "now+hour", "now+1hourly", "now+99999weeks", "now+x", "24:00",
+          "12:60", "12", "12:0x", "2023-13-01", "2023-02-30",
+          "2023-11-15T", "2023-11-15T25:00", "2023-11-15 12:00", "1969-12-31", "teatime", "-1:-1",
           "now+99999999999999999999", "2023-11-15Tx"})
         EXPECT_FALSE(parse_begin(text, NOON)) << text;
 }
