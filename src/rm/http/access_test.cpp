@@ -86,5 +86,21 @@ TEST_F(AccessTest, an_address_with_many_wrong_tokens_waits_and_known_tokens_do_n
     EXPECT_TRUE(access.of_token(fresh, "10.0.0.2", 4).caller) << "another address";
 }
 
+/* All users of a machine, or behind a proxy, have one address. */
+TEST_F(AccessTest, wrong_tokens_of_somebody_keep_nobody_with_a_long_token_out)
+{
+    Settings settings;
+    Access access(settings);
+    std::string secret = std::string(SECRET) + OTHER + SECRET;
+    auto tokens = Access::read_tokens(write_file(secret + " " + user_ + "\n", 0600));
+    ASSERT_TRUE(tokens.ok());
+    access.set_tokens(std::move(tokens.value()));
+    for (int i = 0; i <= Access::WRONG_AT_ONCE; i++)
+        access.of_token("Bearer wrong", "10.0.0.1", 1);
+    EXPECT_TRUE(access.of_token("Bearer " + secret, "10.0.0.1", 2).caller);
+    secret.back() = 'x';
+    EXPECT_GT(access.of_token("Bearer " + secret, "10.0.0.1", 3).wait_ms, 0);
+}
+
 }  // namespace
 }  // namespace elastic::rm
