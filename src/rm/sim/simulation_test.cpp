@@ -327,6 +327,7 @@ TEST(SimulationTest, seeds)
     RunMetrics sum;
     SimulatedCluster::Counts counts;
     int measured = 0;           /* jobs with measurements at their end */
+    int on_number = 0;          /* jobs that started on a number of nodes */
     for (uint64_t seed = first; seed < first + seeds && failures < FAILURES_MAX; seed++) {
         SimulatedCluster cluster(random_options(seed, trace));
         failures += fails(cluster, seed);
@@ -355,20 +356,23 @@ TEST(SimulationTest, seeds)
         counts.granted += cluster.counts.granted;
         counts.refused += cluster.counts.refused;
         counts.withdrawn += cluster.counts.withdrawn;
-        for (const auto &[id, job] : cluster.core().state().jobs)
+        for (const auto &[id, job] : cluster.core().state().jobs) {
             measured += job.performance && has_data(*job.performance);
+            on_number += job.spec.nodes > 0 && job.step > 0;
+        }
         counts.snapshots += cluster.counts.snapshots;
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages dropped, %d nodes failed, %d "
            "programs died, %d steps whose nodes were taken, %d gave way to others, %d broke the "
            "protocol, %d reports "
-           "reported nothing new; of %d requests %d were granted, %d refused, %d withdrawn\n",
+           "reported nothing new; of %d requests %d were granted, %d refused, %d withdrawn; %d jobs "
+           "on a number of nodes\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.dropped,
            counts.node_failures, counts.died, counts.nodes_taken, counts.gave_way, counts.broke,
            counts.redundant, counts.slot_requests, counts.granted, counts.refused,
-           counts.withdrawn);
+           counts.withdrawn, on_number);
     if (seeds < 100)
         return;
     /* The seeds cover the intended cases. */
@@ -392,6 +396,7 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.overdue, 5);
     EXPECT_GT(counts.late, 0);
     EXPECT_GT(measured, 50);
+    EXPECT_GT(on_number, 50);
     EXPECT_GT(counts.granted, 50);
     EXPECT_GT(counts.refused, 50);
     EXPECT_GT(counts.withdrawn, 50);
