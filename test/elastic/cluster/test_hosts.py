@@ -13,6 +13,7 @@ from hosttests import (  # noqa: F401  each registers its cases
     back_pressure,
     backend_hosts,
     backend_slurm,
+    backend_slurm_limits,
     backend_slurm_mix,
     cases,
     dynamic,

@@ -1,0 +1,166 @@
+"""Limits of a real Slurm: what it will never allow ends the job at once, what it may allow later waits with its reason."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+from testbed import slurm
+
+from .backend_slurm import Slurm
+from .cases import case
+from .hostrun import HostRun
+
+ENFORCED = "AccountingStorageEnforce=limits,qos\n"
+ACCOUNT = 'account = "physics"\nqos = "short"'
+
+
+def sacctmgr(run: HostRun, *words: str) -> None:
+    done = run.on("head", "sacctmgr", "-i", *words)
+    run.check(done.returncode == 0, f"sacctmgr {words}: {done.stdout}{done.stderr}")
+
+
+def enforce_limits(run: HostRun) -> None:
+    """A site whose Slurm enforces the limits of accounts and QOS: a new account and QOS of root."""
+    path = Path(run.cluster.folder) / "slurm" / "etc" / "slurm.conf"
+    path.write_text(path.read_text(encoding="utf-8") + ENFORCED, encoding="utf-8")
+    os.kill(run.pids("head", "slurmctld")[0], signal.SIGKILL)
+    run.await_value(lambda: not run.pids("head", "slurmctld"), "end of slurmctld")
+    for words in (("account", "physics"), ("user", "root", "account=physics"), ("qos", "short"), ("qos", "vip")):
+        sacctmgr(run, "add", *words)
+    sacctmgr(run, "modify", "user", "root", "set", "qos+=short")
+    slurm.start_controller(run.cluster)
+    run.await_value(lambda: set(slurm.node_states(run.cluster).values()) == {"idle"}, "idle nodes of Slurm")
+
+
+class Limited(Slurm):
+    """elasticd over such a Slurm."""
+
+    def __init__(self, run: HostRun, extra: str = "") -> None:
+        super().__init__(run, extra)
+        self.belongs_to_slurm()
+
+    def limit(self, owner: str, setting: str) -> None:
+        """Slurm applies it at once; NAME=-1 removes it."""
+        words = {"association": ("user", "root", "where", "account=physics"), "qos": ("qos", "short")}[owner]
+        sacctmgr(self.run, "modify", *words, "set", setting)
+
+    def program(self, size: str, *options: str) -> int:
+        done = self.elastic("submit", "--parsable", "-n", size, *options, "--program", "/bin/sleep", "600")
+        self.run.check(done.returncode == 0, f"submit: {done.stderr}")
+        return int(done.stdout)
+
+    def await_never(self, job: int, text: str) -> None:
+        """It ends, and why, reason and record agree."""
+        shown = self.await_end(job, "FAILED")
+        self.run.check(text in shown["reason"], f"reason: {shown['reason']}, wanted {text}")
+        shown_why = self.elastic("why", str(job)).stdout
+        self.run.check(text in shown_why, f"why: {shown_why}")
+        ends = [row["data"]["reason"] for row in self.records("ended", job)]
+        self.run.check(ends == [shown["reason"]], f"records: {ends}, reason {shown['reason']}")
+
+    def await_waits(self, job: int, text: str) -> None:
+        """It waits, with this reason."""
+
+        def explained() -> bool:
+            lines = self.elastic("why", str(job)).stdout.splitlines()
+            return lines[0].startswith(f"job {job}: PENDING: Slurm: ") and text in lines[0]
+
+        self.run.await_value(explained, f"job {job} that waits: {text}")
+
+    def cancel(self, *jobs: int) -> None:
+        for job in jobs:
+            self.elastic("cancel", str(job))
+            self.await_end(job, "CANCELLED")
+        self.await_empty()
+
+
+@case("", accounting=True, full=True, nodes=3, deadline_s=300)
+def rm_slurm_limits_never_met(run: HostRun) -> None:
+    """A request above a limit of one job of the association or the QOS, at any size it may have, ends the job."""
+    enforce_limits(run)
+    daemon = Limited(run, ACCOUNT)
+    for owner, setting, size, text in (
+        ("association", "MaxWall=10", "2:8", "a limit of the user's association (AssocMaxWallDurationPerJobLimit)"),
+        ("qos", "MaxWall=10", "2:8", "a limit of the QOS (QOSMaxWallDurationPerJobLimit)"),
+        ("association", "MaxTRESPerJob=node=1", "8", "a limit of the user's association (AssocMaxNodePerJobLimit)"),
+        ("qos", "MaxTRESPerJob=node=1", "8", "a limit of the QOS (QOSMaxNodePerJobLimit)"),
+        ("association", "MaxTRESMinsPerJob=cpu=10", "4", "a limit of the user's association (AssocMaxCpuMinutesPerJobLimit)"),
+    ):  # fmt: skip
+        daemon.limit(owner, setting)
+        daemon.await_never(daemon.program(size, "-t", "60"), text)
+        daemon.limit(owner, re.sub(r"\w+$", "-1", setting))
+    daemon.finish()
+
+
+@case("", accounting=True, full=True, nodes=3, deadline_s=300)
+def rm_slurm_limits_met_later(run: HostRun) -> None:
+    """What others of the same account or QOS use is released later: the job waits with a reason, and starts then."""
+    enforce_limits(run)
+    daemon = Limited(run, ACCOUNT + '\nwait = "3s"')
+    for owner, setting, size, text in (
+        ("association", "MaxJobs=1", "4", "a limit of the user's association (AssocMaxJobsLimit)"),
+        ("qos", "MaxJobsPerUser=1", "4", "a limit of the QOS (QOSMaxJobsPerUserLimit)"),
+        ("association", "GrpTRES=node=1", "4", "a limit of the user's association (AssocGrpNodeLimit)"),
+    ):  # fmt: skip
+        first = daemon.program("4")
+        daemon.await_job(first, "RUNNING", lambda j: j["state"] == "RUNNING")
+        daemon.limit(owner, setting)
+        second = daemon.program(size)
+        daemon.await_waits(second, text)
+        again = daemon.records("requeued", second)
+        run.check(text in again[0]["data"]["reason"], f"record: {again}")
+        daemon.elastic("cancel", str(first))
+        daemon.await_job(second, "RUNNING", lambda j: j["state"] == "RUNNING")
+        daemon.limit(owner, re.sub(r"\w+$", "-1", setting))
+        daemon.cancel(second)
+    first = daemon.program("4")
+    daemon.await_job(first, "RUNNING", lambda j: j["state"] == "RUNNING")
+    daemon.limit("association", "MaxSubmitJobs=1")
+    second = daemon.program("4")
+    text = "Job violates accounting/QOS policy (job submit limit"
+    daemon.await_job(second, text, lambda j: j["state"] == "PENDING" and text in (j["reason"] or ""))
+    daemon.limit("association", "MaxSubmitJobs=-1")
+    daemon.await_job(second, "RUNNING", lambda j: j["state"] == "RUNNING")
+    daemon.cancel(first, second)
+    daemon.finish()
+
+
+@case("", accounting=True, full=True, nodes=1, deadline_s=300)
+def rm_slurm_invalid_accounts(run: HostRun) -> None:
+    enforce_limits(run)
+    for settings, text in (
+        ('account = "none"', "Invalid account"),
+        ('account = "physics"\nqos = "vip"', "Invalid qos"),
+    ):
+        daemon = Limited(run, settings)
+        daemon.await_never(daemon.program("4"), text)
+        daemon.finish()
+
+
+@case("", with_slurm=True, nodes=2)
+def rm_slurm_impossible_options(run: HostRun) -> None:
+    """slurm.options that no allocation can meet end the job."""
+    for option, text in (
+        ("--constraint=gpu", "Invalid feature specification"),
+        ("--reservation=none", "Requested reservation is invalid"),
+    ):
+        daemon = Limited(run, f'options = ["{option}"]')
+        daemon.await_never(daemon.program("4"), text)
+        daemon.finish()
+
+
+@case("", with_slurm=True, nodes=2, full=True)
+def rm_slurm_reservation_of_others(run: HostRun) -> None:
+    """A job waits for a reservation that begins before it would end; one with less time starts."""
+    daemon = Limited(run)
+    daemon.slurm("scontrol", "create", "reservation=one", "Duration=60", "Nodes=ALL", "StartTime=now+10minutes", "Users=root", "Flags=MAINT")
+    job = daemon.program("4", "-t", "60")
+    daemon.await_waits(job, "Requested reservation is in use")
+    short = daemon.program("4", "-t", "5")
+    daemon.await_job(short, "RUNNING", lambda j: j["state"] == "RUNNING")
+    daemon.cancel(job, short)
+    daemon.finish()
+    daemon.slurm("scontrol", "delete", "reservation=one")
