@@ -118,7 +118,10 @@ std::string HostsBackend::start(const State &known, Notify notify)
     for (auto &[name, host] : hosts_) {
         const Node *before = node(host);
         host.cores_known = host.cores_known || (before && before->up);
-        if (!before || before->removed)
+        /* A host that is listed again, with jobs: until it has been checked, they continue. */
+        if (before && before->removed && before->up)
+            notify_(NodeUp{name, before->cores});
+        else if (!before || before->removed)
             notify_(NodeDown{name, "host " + name + " has not been checked yet", host.cores});
         poll_soon(host);
     }

@@ -239,6 +239,15 @@ void SlurmBackend::polled(const SlurmAnswer &answer, const SlurmReport &poll)
         return poll_soon(retry_ms_);
     }
     answers();
+    job_nodes_min_ = poll.nodes.front().job_nodes_min;
+    equal_nodes_ = std::ranges::all_of(poll.nodes, [&](const SlurmNode &node) {
+        return node.cores == poll.nodes.front().cores && node.kind == poll.nodes.front().kind;
+    });
+    std::erase_if(unfit_, [&](const auto &each) {
+        const Job *job = state_->job(each.first);
+        return !job || (job->state != JobState::PENDING && job->state != JobState::STARTING &&
+                        job->state != JobState::COMPLETING);
+    });
     /* Nodes that an own job released may belong to others already.  The order matters: first the
      * nodes are released here, then assigned to others, and only then does the demand of others
      * end.  In any other order they would count as free. */

@@ -102,6 +102,7 @@ class SlurmBackend : public Backend {
     Words words_of(JobId id, const Set &set, const SlurmOrder &order) const;
     void order_done(JobId id, const SlurmAnswer &answer);
     void allocate_refused(JobId id, Set &set, const SlurmAnswer &answer);
+    bool is_never(JobId id, const Set &set, PendingKind kind) const;
     void refuse(JobId id, Set &set, const std::string &reason, bool never);
     void stop_orders(Set &set);
     void explain(JobId id, const NodeNames &taken);
@@ -125,6 +126,11 @@ class SlurmBackend : public Backend {
     std::string resize_why_;
     std::string problem_;                       /* why Slurm does not answer; empty: it answers */
     int64_t retry_ms_ = 0;
+    /* of the partition, as of the last poll */
+    int job_nodes_min_ = 0;
+    bool equal_nodes_ = false;          /* any node serves the same requests */
+    /* Times of the clock when Slurm refused nodes as unfit for these jobs. */
+    std::map<JobId, uint64_t> unfit_;
 
     std::map<JobId, Set> sets_;
     std::map<JobId, std::vector<ReleaseNodes>> releases_;

@@ -44,21 +44,65 @@ bool contains_any(const std::string &text, const char *const *begin, const char 
                        [&](const char *part) { return text.find(part) != std::string::npos; });
 }
 
-/* Errors of the request itself; limits on a user's jobs at one time are not among them. */
-constexpr const char *NEVER_GIVEN[] = {
-    "nvalid partition name",
-    "nvalid account",
-    "nvalid qos",
-    "nvalid feature",
-    "equested time limit is invalid",
-    "equested reservation is invalid",
-    "group not permitted to use",
-    "nvalid generic resource",
-    "nvalid license",
-    "nvalid user id",
-    "unrecognized option",
-    "nvalid option",
+/* Refusals that are clear without a waiting request: parts of their texts, and for some a clearer
+ * text.  All others count as WAITS. */
+struct Refusal {
+    const char *part;
+    PendingKind kind;
+    const char *text = nullptr;
 };
+/* No job is the cause: all wait for a correct configuration. */
+constexpr const char *WRONG_OPTIONS = "Slurm does not understand slurm.options";
+constexpr Refusal REFUSALS[] = {
+    {"nvalid partition name", PendingKind::NEVER},
+    {"nvalid account", PendingKind::NEVER},
+    {"nvalid qos", PendingKind::NEVER},
+    {"nvalid feature", PendingKind::NEVER,
+     "no node has the features that slurm.options requires (--constraint)"},
+    {"equested time limit is invalid", PendingKind::NEVER},
+    {"equested reservation is invalid", PendingKind::NEVER,
+     "there is no such reservation as slurm.options names"},
+    {"ccess denied to requested reservation", PendingKind::NEVER,
+     "its user may not use the reservation of slurm.options"},
+    {"not permitted to use this partition", PendingKind::NEVER},
+    {"nvalid generic resource", PendingKind::NEVER},
+    {"nvalid license", PendingKind::NEVER},
+    {"nvalid user id", PendingKind::NEVER},
+    {"unrecognized option", PendingKind::WAITS, WRONG_OPTIONS},
+    {"nvalid option", PendingKind::WAITS, WRONG_OPTIONS},
+    {"requires an argument", PendingKind::WAITS, WRONG_OPTIONS},
+    {"is ambiguous", PendingKind::WAITS, WRONG_OPTIONS},
+    {"Invalid --", PendingKind::WAITS, WRONG_OPTIONS},
+    {"ode count specification invalid", PendingKind::NEVER_SO_MANY_NODES},
+    {"node configuration is not available", PendingKind::NEVER_ON_SUCH_NODES,
+     "its nodes do not have what slurm.options requires"},
+    {"emory required by task is not available", PendingKind::NEVER_ON_SUCH_NODES},
+    /* MaxSubmitJobs, and with DenyOnLimit of a QOS every other limit */
+    {"QOS policy", PendingKind::WAITS,
+     "its user has the maximum of jobs in Slurm, or it exceeds a limit of size or time"},
+    {"eservation is in use", PendingKind::WAITS,
+     "a reservation needs the nodes before its time limit would end: less time could help"},
+};
+
+const Refusal *find_refusal(const SlurmAnswer &answer)
+{
+    for (const Refusal &each : REFUSALS)
+        if (answer.problem.find(each.part) != std::string::npos)
+            return &each;
+    return nullptr;
+}
+
+/* Before it names the error, a command prints what it does not understand. */
+std::string message_of(const std::string &errors)
+{
+    constexpr const char *ADVICE = "Try \"";
+    std::string last = last_line(errors);
+    if (!last.starts_with(ADVICE))
+        return last;
+    size_t end = errors.rfind(last);
+    std::string before = last_line(errors.substr(0, end));
+    return before.empty() ? last : before;
+}
 
 void add(Words &words, const char *option, const std::string &value)
 {
@@ -141,7 +185,7 @@ SlurmAnswer answer_of(const CommandEnd &end)
         return answer;
     }
     /* The message of Slurm itself is clearer than the command. */
-    std::string reports = last_line(end.errors.empty() ? end.output : end.errors);
+    std::string reports = message_of(end.errors.empty() ? end.output : end.errors);
     for (const char *prefix :
          {"salloc: ", "scontrol: ", "squeue: ", "sinfo: ", "scancel: ", "error: "})
         if (reports.starts_with(prefix))
@@ -150,7 +194,9 @@ SlurmAnswer answer_of(const CommandEnd &end)
                      : reports.empty() || end.timed_out
                          ? end.problem
                          : reports;
-    bool refused = end.started && !end.timed_out && !end.truncated && end.exit_code < 128 &&
+    constexpr int FAILURE = 255;         /* exit(-1) of Slurm's commands, and no signal */
+    bool has_code = end.exit_code < 128 || (end.exit_code == FAILURE && !reports.empty());
+    bool refused = end.started && !end.timed_out && !end.truncated && has_code &&
                    !contains_any(end.errors, std::begin(NO_ANSWER), std::end(NO_ANSWER));
     answer.kind = refused ? SlurmAnswer::Kind::REFUSED : SlurmAnswer::Kind::NONE;
     return answer;
@@ -158,19 +204,29 @@ SlurmAnswer answer_of(const CommandEnd &end)
 
 /* For the limits of a partition, too, Slurm reports only that something is not available; the
  * reason of the waiting job names the limit. */
-bool may_be_had_by_waiting(const SlurmAnswer &answer)
+bool may_be_had_by_waiting(const SlurmAnswer &answer, bool expands)
 {
     constexpr const char *UNCLEAR[] = {"insufficient priority", "fragmentation",
                                        "partition configuration not available",
                                        "QOS policy", "policy limit"};
+    /* of a reservation that has not begun */
+    bool is_early = !expands && answer.problem.find("dependency problem") != std::string::npos;
     return answer.kind == SlurmAnswer::Kind::REFUSED &&
-           contains_any(answer.problem, std::begin(UNCLEAR), std::end(UNCLEAR));
+           (is_early || contains_any(answer.problem, std::begin(UNCLEAR), std::end(UNCLEAR)));
 }
 
-bool is_never(const SlurmAnswer &answer)
+PendingKind refusal_kind(const SlurmAnswer &answer)
 {
-    return answer.kind == SlurmAnswer::Kind::REFUSED &&
-           contains_any(answer.problem, std::begin(NEVER_GIVEN), std::end(NEVER_GIVEN));
+    const Refusal *known =
+        answer.kind == SlurmAnswer::Kind::REFUSED ? find_refusal(answer) : nullptr;
+    return known ? known->kind : PendingKind::WAITS;
+}
+
+std::string refusal_text(const SlurmAnswer &answer)
+{
+    const Refusal *known = find_refusal(answer);
+    return known && known->text ? std::string(known->text) + " (" + answer.problem + ")"
+                                : answer.problem;
 }
 
 bool is_busy(const SlurmAnswer &answer)

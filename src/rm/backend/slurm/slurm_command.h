@@ -57,10 +57,13 @@ struct SlurmAnswer {
 };
 SlurmAnswer answer_of(const CommandEnd &end);
 
-/* Other jobs come first, but the request might be met between two of them. */
-bool may_be_had_by_waiting(const SlurmAnswer &answer);
-/* Slurm will never give such an allocation. */
-bool is_never(const SlurmAnswer &answer);
+/* Other jobs come first, but the request might be met between two of them; or the reason of the
+ * waiting request is clearer than the refusal.  `expands`: of an expansion. */
+bool may_be_had_by_waiting(const SlurmAnswer &answer, bool expands);
+/* The meaning of a refusal, and its text for users; a waiting request has a more precise one
+ * (pending_kind). */
+PendingKind refusal_kind(const SlurmAnswer &answer);
+std::string refusal_text(const SlurmAnswer &answer);
 /* The nodes are not available now; the form of the request may be correct. */
 bool is_busy(const SlurmAnswer &answer);
 

@@ -59,37 +59,58 @@ TEST(SlurmCommandTest, what_an_end_means)
     EXPECT_EQ(busy.kind, SlurmAnswer::Kind::REFUSED);
     EXPECT_EQ(busy.problem, "Unable to allocate resources: Requested nodes are busy");
     EXPECT_TRUE(is_busy(busy));
-    EXPECT_FALSE(may_be_had_by_waiting(busy));
+    EXPECT_FALSE(may_be_had_by_waiting(busy, false));
     SlurmAnswer later = answer_of(ended(1,
                                         "salloc: error: Unable to allocate resources: "
                                         "Immediate execution impossible, insufficient priority\n"));
-    EXPECT_TRUE(may_be_had_by_waiting(later));
+    EXPECT_TRUE(may_be_had_by_waiting(later, true));
     SlurmAnswer wrong =
         answer_of(ended(1, "salloc: error: Job submit/allocate failed: Invalid account\n"));
     EXPECT_EQ(wrong.kind, SlurmAnswer::Kind::REFUSED);
     EXPECT_FALSE(is_busy(wrong));
-    EXPECT_TRUE(is_never(wrong));
-    EXPECT_FALSE(is_never(busy));
+    EXPECT_EQ(refusal_kind(wrong), PendingKind::NEVER);
+    EXPECT_EQ(refusal_kind(busy), PendingKind::WAITS);
     for (const char *unclear :
          {"salloc: error: Job submit/allocate failed: Requested partition configuration not "
           "available now",
           "salloc: error: Job submit/allocate failed: Job violates accounting/QOS policy (job "
           "submit limit, user's size and/or time limits)"}) {
-        EXPECT_TRUE(may_be_had_by_waiting(answer_of(ended(1, unclear)))) << unclear;
-        EXPECT_FALSE(is_never(answer_of(ended(1, unclear)))) << unclear;
+        EXPECT_TRUE(may_be_had_by_waiting(answer_of(ended(1, unclear)), false)) << unclear;
+        EXPECT_NE(refusal_kind(answer_of(ended(1, unclear))), PendingKind::NEVER) << unclear;
     }
     for (const char *never :
          {"salloc: error: Job submit/allocate failed: Requested time limit is invalid (missing or "
           "exceeds some limit)",
           "salloc: error: Job submit/allocate failed: Invalid qos specification",
           "salloc: error: Job submit/allocate failed: User's group not permitted to use this "
-          "partition"})
-        EXPECT_TRUE(is_never(answer_of(ended(1, never)))) << never;
+          "partition",
+          "salloc: error: Job submit/allocate failed: Access denied to requested reservation"})
+        EXPECT_EQ(refusal_kind(answer_of(ended(1, never))), PendingKind::NEVER) << never;
     for (const char *silent :
          {"slurm_load_jobs error: Unable to contact slurm controller (connect failure)",
           "salloc: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\"",
           "error: Socket timed out on send/recv operation"})
         EXPECT_EQ(answer_of(ended(1, silent)).kind, SlurmAnswer::Kind::NONE) << silent;
+}
+
+TEST(SlurmCommandTest, an_option_that_salloc_does_not_know)
+{
+    SlurmAnswer answer = answer_of(ended(255, "salloc: unrecognized option '--nix'\n"
+                                              "Try \"salloc --help\" for more information\n"));
+    EXPECT_EQ(answer.kind, SlurmAnswer::Kind::REFUSED);
+    EXPECT_EQ(refusal_kind(answer), PendingKind::WAITS);
+    EXPECT_FALSE(may_be_had_by_waiting(answer, false));
+    EXPECT_EQ(refusal_text(answer),
+              "Slurm does not understand slurm.options (unrecognized option '--nix')");
+}
+
+/* Slurm names a dependency; the request for an expansion has one. */
+TEST(SlurmCommandTest, a_reservation_that_has_not_begun)
+{
+    SlurmAnswer early = answer_of(
+        ended(1, "salloc: error: Job submit/allocate failed: Job dependency problem\n"));
+    EXPECT_TRUE(may_be_had_by_waiting(early, false));
+    EXPECT_FALSE(may_be_had_by_waiting(early, true));
 }
 
 /* It is unknown whether it was performed. */

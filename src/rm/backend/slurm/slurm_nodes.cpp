@@ -47,6 +47,13 @@ void report_node(const Node *known, const SlurmNode &node, const std::string &tr
                std::vector<EventContent> &events)
 {
     bool up = known && known->up && !known->removed;
+    /* It is in the partition again: a report that it is down would end its jobs. */
+    if (known && known->up && known->removed && !node.failed) {
+        events.push_back(NodeUp{node.name, node.cores});
+        if (!trouble.empty())
+            events.push_back(NodeSuspect{node.name, trouble});
+        return;
+    }
     if (node.failed) {
         std::string reason = with_reason("Slurm reports " + node.word, node.reason);
         if (!known || up || known->reason != reason)

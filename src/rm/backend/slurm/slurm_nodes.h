@@ -24,7 +24,8 @@ bool is_own(const SlurmJob &job, const std::string &cluster, const State &state)
 /* "Slurm job 17 of bob" */
 std::string name_of(const SlurmJob &job);
 
-/* The changes for the core; the jobs may be newer than the nodes. */
+/* The changes for the core; the jobs may be newer than the nodes.  A node that has left the
+ * partition gets no new processes; its jobs continue, and leave it when possible. */
 std::vector<EventContent>
 node_events(const State &state, const std::vector<SlurmNode> &nodes,
             const std::vector<SlurmJob> &jobs, const std::string &cluster);

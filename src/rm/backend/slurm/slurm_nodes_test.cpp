@@ -111,6 +111,32 @@ TEST_F(SlurmNodesTest, a_node_that_is_booked_is_never_others)
     EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
 }
 
+/* A node that an administrator drains, takes out of the partition, and puts back. */
+TEST_F(SlurmNodesTest, a_node_that_leaves_the_partition_keeps_its_jobs)
+{
+    std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE),
+                                    slurm_node("h2", SlurmNodeState::IDLE)};
+    poll(nodes);
+    JobId id = driver.submit(rigid(4));
+    driver.send(NodesAcquired{id, 1, 0, driver.job(id).blocks});
+    driver.run(id);
+    std::string name = driver.job(id).blocks.front().node.str();
+    std::vector<SlurmNode> other = {nodes[name == "h1"]};
+    EXPECT_EQ(poll(other), "node_removed");
+    EXPECT_EQ(why(name), "it is no longer in the configuration");
+    EXPECT_EQ(driver.node(name).free(), 0);
+    for (SlurmNode &node : nodes) {
+        node.draining = node.name == name;
+        node.state = node.name == name ? SlurmNodeState::USED : SlurmNodeState::IDLE;
+    }
+    EXPECT_EQ(poll(nodes), "node_up, node_suspect");
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    EXPECT_EQ(poll(other), "node_removed");
+    nodes[name != "h1"].draining = false;
+    EXPECT_EQ(poll(nodes), "node_up");
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+}
+
 TEST_F(SlurmNodesTest, a_node_that_does_not_answer_ends_nobody_yet)
 {
     poll({slurm_node("h1", SlurmNodeState::IDLE)});

@@ -86,8 +86,8 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
         sets_.erase(id);
 }
 
-/* The reason of a wait is visible only while the allocation waits.  An impossible allocation is
- * cancelled at once: the end of its salloc is the answer. */
+/* The reason of a wait is visible only while the allocation waits.  An allocation that waits in
+ * vain is cancelled at once: the end of its salloc is the answer. */
 void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs)
 {
     for (const SlurmJob *each : jobs) {
@@ -95,7 +95,7 @@ void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const Slur
         if (!waits || each->reason.empty() || each->reason == set.pending)
             continue;
         set.pending = each->reason;
-        if (pending_kind(each->reason) == PendingKind::NEVER)
+        if (is_never(id, set, pending_kind(each->reason)))
             client_.run(cancel_command(each->id), 0, [](const SlurmAnswer &) {});
     }
 }
@@ -275,12 +275,13 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
     SlurmTarget target = job ? target_of(*job) : SlurmTarget();
     bool still_wanted =
         target.acquires && target.request == order.request && target.step == set.step;
-    if (still_wanted && is_never(answer)) {
-        refuse(id, set, answer.problem, true);
+    bool never = is_never(id, set, refusal_kind(answer));
+    if (still_wanted && never) {
+        refuse(id, set, refusal_text(answer), true);
         return stop_orders(set);
     }
     if (still_wanted && !set.waited && settings_.slurm_wait_ms > 0 &&
-        may_be_had_by_waiting(answer)) {
+        may_be_had_by_waiting(answer, order.expands != 0)) {
         set.waited = true;
         return next_order(id);
     }
@@ -288,12 +289,46 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
         use(Resize::SET, "Slurm refused an expansion: " + answer.problem);
         return stop_orders(set);
     }
-    PendingKind kind = pending_kind(set.pending);
-    bool is_smallest = job && job->size() <= size_at_least(job->spec, 1);
-    bool never = kind == PendingKind::NEVER || (kind == PendingKind::NEVER_SO_LARGE && is_smallest);
+    PendingKind kind =
+        set.pending.empty() ? refusal_kind(answer) : pending_kind(set.pending);
+    if (!set.pending.empty())
+        never = is_never(id, set, kind);
+    if (kind == PendingKind::NEVER_ON_SUCH_NODES)
+        unfit_.try_emplace(id, clock_);
     if (still_wanted)
-        refuse(id, set, set.pending.empty() ? answer.problem : pending_text(set.pending), never);
+        refuse(id, set, set.pending.empty() ? refusal_text(answer) : pending_text(set.pending),
+               never);
     stop_orders(set);
+}
+
+/* Whether the reason ends the job, because Slurm will never allow its start. */
+bool SlurmBackend::is_never(JobId id, const Set &set, PendingKind kind) const
+{
+    const Job *job = state_->job(id);
+    if (!job || set.orders.empty())
+        return false;
+    const SlurmOrder &order = set.orders.front();
+    if (order.act != SlurmAct::ALLOCATE || order.request != 0)
+        return false;
+    if (kind == PendingKind::NEVER_SO_MANY_NODES)
+        kind = static_cast<int>(order.nodes.size()) < job_nodes_min_
+            ? PendingKind::NEVER_SO_SMALL
+            : PendingKind::NEVER_SO_LARGE;
+    /* Whole nodes are requested: on one node, any number of processes is the same request. */
+    bool is_smallest = job->size() <= size_at_least(job->spec, 1) || order.nodes.size() == 1;
+    bool is_largest = job->size() >= size_at_most(job->spec, job->spec.maximum);
+    /* At the first time, a node may have left the partition since the last poll. */
+    auto refused = unfit_.find(id);
+    bool was_unfit = refused != unfit_.end() && refused->second < poll_began_;
+    switch (kind) {
+        case PendingKind::WAITS: return false;
+        case PendingKind::NEVER: return true;
+        case PendingKind::NEVER_ON_SUCH_NODES: return equal_nodes_ && was_unfit;
+        case PendingKind::NEVER_SO_LARGE: return is_smallest && equal_nodes_;
+        case PendingKind::NEVER_SO_SMALL:
+        case PendingKind::NEVER_SO_MANY_NODES: return is_largest && equal_nodes_;
+    }
+    return false;
 }
 
 /* `never`: a start that Slurm will never allow ends the job. */

@@ -135,25 +135,38 @@ void set_state(SlurmNode &node, std::string_view word)
     }
 }
 
+/* "1", "1-4", "2-infinite" */
+void set_job_nodes(SlurmNode &node, std::string_view text)
+{
+    size_t dash = std::min(text.find('-'), text.size());
+    if (!read_number(text.substr(0, dash), node.job_nodes_min))
+        node.job_nodes_min = 0;
+    std::string_view most = dash < text.size() ? text.substr(dash + 1) : text;
+    if (!read_number(most, node.job_nodes_max))
+        node.job_nodes_max = 0;
+}
+
 }  // namespace
 
 std::string node_format(const std::string &marker)
 {
-    return marker + "|%N|%c|%T|%E|" + marker;
+    return marker + "|%N|%c|%T|%s|%m %G %f|%E|" + marker;
 }
 
 Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::string &marker)
 {
     std::vector<SlurmNode> nodes;
     for (std::string_view line : marked_lines(text, marker)) {
-        auto fields = cut(line, 4);
+        auto fields = cut(line, 6);
         SlurmNode node;
         if (!fields || !check_host_name((*fields)[0]).empty() ||
             !read_number((*fields)[1], node.cores) || node.cores < 1)
             return broken("sinfo", line);
         node.name = (*fields)[0];
         set_state(node, (*fields)[2]);
-        node.reason = value_or_nothing((*fields)[3]);
+        set_job_nodes(node, (*fields)[3]);
+        node.kind = (*fields)[4];
+        node.reason = value_or_nothing((*fields)[5]);
         nodes.push_back(std::move(node));
     }
     return nodes;
@@ -278,29 +291,38 @@ struct PendingReason {
 constexpr PendingReason PENDING_REASONS[] = {
     {"PartitionTimeLimit", PendingKind::NEVER,
      "its time limit is above that of the partition: request less time"},
-    {"PartitionNodeLimit", PendingKind::NEVER_SO_LARGE,
+    {"PartitionNodeLimit", PendingKind::NEVER_SO_MANY_NODES,
      "it requests more nodes, or fewer, than the partition allows"},
     /* Slurm's first word for many reasons: a more precise one follows when it schedules. */
     {"PartitionConfig", PendingKind::WAITS, "the partition does not allow it now"},
     {"AssociationTimeLimit", PendingKind::NEVER,
-     "its time limit is above that of the user's association"},
-    {"QOSTimeLimit", PendingKind::NEVER, "its time limit is above that of the QOS"},
-    {"BadConstraints", PendingKind::NEVER,
-     "no node has what slurm.options requires (--constraint and others)"},
+     "its time limit is above that of the user's association: request less time"},
+    {"QOSTimeLimit", PendingKind::NEVER,
+     "its time limit is above that of the QOS: request less time"},
+    {"BadConstraints", PendingKind::NEVER_ON_SUCH_NODES,
+     "its nodes do not have what slurm.options requires (--constraint and others)"},
     {"InvalidAccount", PendingKind::NEVER, "the account is invalid"},
     {"AccountNotAllowed", PendingKind::NEVER, "the partition does not allow the account"},
     {"InvalidQOS", PendingKind::NEVER, "the QOS is invalid"},
     {"QOSNotAllowed", PendingKind::NEVER, "the partition or the account does not allow the QOS"},
     {"ReservationDeleted", PendingKind::NEVER, "the reservation of slurm.options was deleted"},
     {"ReservationInvalid", PendingKind::NEVER, "the reservation of slurm.options is invalid"},
-    {"Reservation", PendingKind::WAITS, "the reservation has not begun"},
+    {"Reservation", PendingKind::WAITS, "the reservation of slurm.options has not begun"},
+    {"ReqNodeNotAvail", PendingKind::WAITS, "its nodes are down, drained or reserved"},
+    {"Dependency", PendingKind::WAITS, "slurm.options has a dependency that is not fulfilled"},
+    {"DependencyNeverSatisfied", PendingKind::NEVER,
+     "slurm.options has a dependency that will never be fulfilled"},
+    {"BeginTime", PendingKind::WAITS, "its begin time in Slurm has not been reached"},
     {"AccountingPolicy", PendingKind::WAITS, "a limit of accounting is reached"},
-    {"AssociationJobLimit", PendingKind::WAITS, "the user's association runs its maximum of jobs"},
+    {"AssociationJobLimit", PendingKind::WAITS,
+     "the user's association runs its maximum of jobs"},
     {"AssociationResourceLimit", PendingKind::WAITS,
-     "the user's association uses its maximum of resources"},
+     "with it, the user's association would use more than its maximum of resources"},
     {"QOSJobLimit", PendingKind::WAITS, "the QOS runs its maximum of jobs"},
-    {"QOSResourceLimit", PendingKind::WAITS, "the QOS uses its maximum of resources"},
+    {"QOSResourceLimit", PendingKind::WAITS,
+     "with it, the QOS would use more than its maximum of resources"},
     {"QOSUsageThreshold", PendingKind::WAITS, "the usage threshold of the QOS is reached"},
+    {"MaxMemPerLimit", PendingKind::NEVER, "it requests more memory than Slurm allows"},
     {"JobHeldAdmin", PendingKind::WAITS, "an administrator of Slurm holds it"},
     {"JobHeldUser", PendingKind::WAITS, "it is held in Slurm"},
     {"PartitionDown", PendingKind::WAITS, "the partition is down"},
@@ -319,32 +341,81 @@ const PendingReason *find_reason(std::string_view reason)
     return nullptr;
 }
 
+bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+/* The limits of associations and QOS have names such as AssocMaxWallDurationPerJobLimit,
+ * QOSMaxNodePerUserLimit, QOSMinNode, AssocGrpCpuLimit, QOSGrpCPUMinutesLimit.  The first row that
+ * fits is valid; "%" is the owner of the limit. */
+struct OwnerLimit {
+    std::string_view part;
+    PendingKind kind;
+    const char *text;
+};
+constexpr OwnerLimit OWNER_LIMITS[] = {
+    {"MaxWall", PendingKind::NEVER, "its time limit is above that of %: request less time"},
+    {"GrpWall", PendingKind::WAITS, "% has used its run time"},
+    {"JobsPerUser", PendingKind::WAITS,
+     "its user runs as many jobs as % allows one user"},
+    {"JobsPerAccount", PendingKind::WAITS,
+     "its account runs as many jobs as % allows one account"},
+    {"GrpJobs", PendingKind::WAITS, "% runs its maximum of jobs"},
+    {"MaxJobs", PendingKind::WAITS, "% runs its maximum of jobs"},
+    {"SubmitJob", PendingKind::WAITS, "% has its maximum of jobs in Slurm"},
+    {"PerNode", PendingKind::NEVER_ON_SUCH_NODES, "it requests more of a node than % allows"},
+    {"QOSMin", PendingKind::NEVER_SO_SMALL, "it requests less than the minimum of %"},
+    {"MinutesPerJob", PendingKind::NEVER_SO_LARGE,
+     "nodes times time limit is more than % allows one job"},
+    {"PerJob", PendingKind::NEVER_SO_LARGE, "it requests more than % allows one job"},
+    {"RunMinutes", PendingKind::WAITS,
+     "with nodes times time limit of this job, % would exceed its maximum"},
+    {"Minutes", PendingKind::WAITS, "% has not enough of its budget left"},
+    {"PerUser", PendingKind::WAITS,
+     "with it, its user would use more than % allows one user"},
+    {"PerAccount", PendingKind::WAITS,
+     "with it, its account would use more than % allows one account"},
+    {"Grp", PendingKind::WAITS, "with it, % would use more than its maximum"},
+    {"", PendingKind::WAITS, "a limit of % is reached"},
+};
+
+const OwnerLimit *find_limit(std::string_view reason)
+{
+    bool is_limit = reason.starts_with("Assoc") || reason.starts_with("QOS");
+    if (!is_limit || has(reason, " "))
+        return nullptr;
+    return std::ranges::find_if(OWNER_LIMITS, [&](const OwnerLimit &each) {
+        return has(reason, each.part);
+    });
+}
+
 }  // namespace
 
-/* The limits of one job have long names: AssocMaxWallDurationPerJobLimit, QOSMaxNodePerJobLimit,
- * QOSMinCpuNotSatisfied, ... */
 PendingKind pending_kind(std::string_view reason)
 {
     if (const PendingReason *known = find_reason(reason))
         return known->kind;
-    bool of_limits = reason.starts_with("Assoc") || reason.starts_with("QOS");
-    if (!of_limits)
-        return PendingKind::WAITS;
-    if (reason.ends_with("PerNode") || reason.find("MaxWall") != reason.npos)
-        return PendingKind::NEVER;
-    bool of_one_job = reason.ends_with("PerJobLimit") || reason.ends_with("PerJob") ||
-        reason.ends_with("NotSatisfied");
-    return of_one_job ? PendingKind::NEVER_SO_LARGE : PendingKind::WAITS;
+    if (const OwnerLimit *limit = find_limit(reason))
+        return limit->kind;
+    /* "Job's QOS not permitted to use this partition (fast allows vip not normal)" */
+    return has(reason, "not permitted to use this partition") ? PendingKind::NEVER
+                                                              : PendingKind::WAITS;
 }
 
 std::string pending_text(std::string_view reason)
 {
     const PendingReason *known = find_reason(reason);
-    std::string word(reason.substr(0, 80));
+    std::string word(reason.substr(0, 120));
     if (known)
         return std::string(known->text) + " (" + word + ")";
-    return (reason.starts_with("Assoc") ? "a limit of the user's association (" :
-            reason.starts_with("QOS")   ? "a limit of the QOS (" : "(") + word + ")";
+    const OwnerLimit *limit = find_limit(reason);
+    if (!limit)
+        return has(reason, " ") ? word : "(" + word + ")";
+    std::string text = limit->text;
+    text.replace(text.find('%'), 1,
+                 reason.starts_with("Assoc") ? "the user's association" : "the QOS");
+    return text + " (" + word + ")";
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */

@@ -42,10 +42,13 @@ struct SlurmNode {
     bool failed = false;          /* Slurm has declared it failed: its jobs are ended */
     bool draining = false;      /* set by an administrator: */
     std::string word;           /* Slurm's name of the state, without its flags */
+    /* numbers of nodes that one job of the partition may have; 0: any */
+    int job_nodes_min = 0, job_nodes_max = 0;
+    std::string kind;           /* its memory, GPUs and features: equal ones serve equal requests */
     std::string reason;         /* given by the administrator or by Slurm; empty: none */
 };
 
-/* For sinfo -N: "MARKER|name|cores|state|reason|MARKER". */
+/* For sinfo -N: "MARKER|name|cores|state|nodes of a job|kind|reason|MARKER". */
 std::string node_format(const std::string &marker);
 Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::string &marker);
 
@@ -86,7 +89,10 @@ std::string how_it_ended(const SlurmJob &job);
 enum class PendingKind {
     WAITS,              /* for nodes, its turn or ends of other jobs: it can start */
     NEVER,              /* never in its present form, at any size */
-    NEVER_SO_LARGE      /* a smaller one might start */
+    NEVER_ON_SUCH_NODES,        /* other nodes might do, if they differ from these */
+    NEVER_SO_LARGE,     /* a smaller one might start */
+    NEVER_SO_SMALL,     /* a larger one might start */
+    NEVER_SO_MANY_NODES         /* or so few, of the partition */
 };
 PendingKind pending_kind(std::string_view reason);
 /* "a time limit above the partition's (PartitionTimeLimit)": for users. */

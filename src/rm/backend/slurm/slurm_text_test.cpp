@@ -16,7 +16,7 @@ std::string line(const std::string &fields)
 
 SlurmNode node(const std::string &word)
 {
-    auto nodes = parse_nodes(line("h1|4|" + word + "|none"), MARKER);
+    auto nodes = parse_nodes(line("h1|4|" + word + "|1-infinite|1000 (null) (null)|none"), MARKER);
     EXPECT_TRUE(nodes.ok()) << nodes.error();
     return nodes.value().at(0);
 }
@@ -24,7 +24,9 @@ SlurmNode node(const std::string &word)
 TEST(SlurmTextTest, nodes)
 {
     auto nodes = parse_nodes(
-        line("h1|4|idle|none") + "noise\n" + line("h2|64|drained|broken | fan"), MARKER);
+        line("h1|4|idle|2-16|1000 (null) big,ib|none") + "noise\n" +
+            line("h2|64|drained|1-infinite|1000 (null) (null)|broken | fan"),
+        MARKER);
     ASSERT_TRUE(nodes.ok()) << nodes.error();
     ASSERT_EQ(nodes.value().size(), 2u);
     EXPECT_EQ(nodes.value()[0].name, "h1");
@@ -94,22 +96,36 @@ TEST(SlurmTextTest, the_cause_of_an_end_is_reported_before_nodes_are_clean)
 TEST(SlurmTextTest, why_a_job_waits)
 {
     for (const char *waits : {"Resources", "Priority", "ReqNodeNotAvail, Reserved for maintenance",
-                              "QOSMaxJobsPerUserLimit", "AssocGrpCpuLimit", "PartitionDown",
-                              "QOSMaxNodePerUserLimit", "JobHeldAdmin", "Reservation", "", "New"})
+                              "PartitionDown", "JobHeldAdmin", "Reservation", "", "New"})
         EXPECT_EQ(pending_kind(waits), PendingKind::WAITS) << waits;
     for (const char *never :
-         {"PartitionTimeLimit", "AssociationTimeLimit", "QOSTimeLimit", "BadConstraints",
+         {"PartitionTimeLimit", "AssociationTimeLimit", "QOSTimeLimit",
           "InvalidQOS", "AssocMaxWallDurationPerJobLimit", "QOSMaxWallDurationPerJobLimit",
-          "AssocMaxCpuPerNode", "ReservationDeleted", "AccountNotAllowed"})
+          "ReservationDeleted", "AccountNotAllowed",
+          "Job's QOS not permitted to use this partition (fast allows vip not normal)"})
         EXPECT_EQ(pending_kind(never), PendingKind::NEVER) << never;
-    for (const char *large : {"PartitionNodeLimit", "AssocMaxNodePerJobLimit",
-                              "QOSMaxCpuPerJobLimit", "QOSMinCpuNotSatisfied"})
+    for (const char *jobs : {"QOSMaxJobsPerUserLimit", "AssocMaxJobsLimit", "AssocGrpJobsLimit",
+                             "AssocGrpSubmitJobsLimit", "QOSMaxSubmitJobPerUserLimit"})
+        EXPECT_EQ(pending_kind(jobs), PendingKind::WAITS) << jobs;
+    for (const char *nodes : {"BadConstraints", "AssocMaxCpuPerNode"})
+        EXPECT_EQ(pending_kind(nodes), PendingKind::NEVER_ON_SUCH_NODES) << nodes;
+    for (const char *small : {"QOSMinNode", "QOSMinCpuNotSatisfied"})
+        EXPECT_EQ(pending_kind(small), PendingKind::NEVER_SO_SMALL) << small;
+    for (const char *much : {"AssocGrpNodeLimit", "AssocGrpCpuLimit", "QOSMaxNodePerUserLimit",
+                             "QOSGrpCPURunMinutesLimit"})
+        EXPECT_EQ(pending_kind(much), PendingKind::WAITS) << much;
+    for (const char *large : {"AssocMaxNodePerJobLimit", "QOSMaxCpuPerJobLimit",
+                              "AssocMaxCpuMinutesPerJobLimit"})
         EXPECT_EQ(pending_kind(large), PendingKind::NEVER_SO_LARGE) << large;
     EXPECT_EQ(pending_text("PartitionTimeLimit"),
               "its time limit is above that of the partition: request less time "
               "(PartitionTimeLimit)");
-    EXPECT_EQ(pending_text("QOSGrpMemLimit"), "a limit of the QOS (QOSGrpMemLimit)");
-    EXPECT_LT(pending_text(std::string(1000, 'x')).size(), 100u);
+    EXPECT_EQ(pending_text("QOSGrpMemLimit"),
+              "with it, the QOS would use more than its maximum (QOSGrpMemLimit)");
+    EXPECT_EQ(pending_text("AssocMaxJobsLimit"),
+              "the user's association runs its maximum of jobs (AssocMaxJobsLimit)");
+    EXPECT_EQ(pending_text("SomethingNew"), "(SomethingNew)");
+    EXPECT_LT(pending_text(std::string(1000, 'x')).size(), 150u);
 }
 
 TEST(SlurmTextTest, nobody_can_forge_a_line)
@@ -125,7 +141,8 @@ TEST(SlurmTextTest, nobody_can_forge_a_line)
 TEST(SlurmTextTest, what_cannot_be_is_an_error)
 {
     for (const char *wrong :
-         {"", "h1|4|idle", "h1|0|idle|none", "h1|x|idle|none", "-w|4|idle|none", "h 1|4|idle|none"})
+         {"", "h1|4|idle|1|x", "h1|0|idle|1|x|none", "h1|x|idle|1|x|none", "-w|4|idle|1|x|none",
+          "h 1|4|idle|1|x|none"})
         EXPECT_FALSE(parse_nodes(line(wrong), MARKER).ok()) << wrong;
     for (const char *wrong : {"17", "x|RUNNING|b|1|1|1|h1|None|", "17|RUNNING|b|1|1|1|h[1|None|",
                               "17|RUNNING|b|1|1|h1|None|"})

@@ -193,15 +193,23 @@ def rm_hosts_fail_before_detection(run: HostRun) -> None:
 @case("", nodes=2, full=True, deadline_s=300)
 def rm_hosts_restart(run: HostRun) -> None:
     """elasticd is killed and started again with another list: all jobs continue to their end, a removed host is
-    drained."""
+    drained, and may be listed again."""
     daemon = managed(run, "h1:2", "h2:2")
     jobs = [daemon.submit(f"j{i}", "2", "serve") for i in (1, 2)]
     for job in jobs:
         daemon.await_adaptive(job)
-    daemon.signal(signal.SIGKILL)
-    daemon.config.write_text(daemon.config.read_text().replace('"h2:2"', '"head:2"'))
-    daemon.job = daemon.start()
-    daemon.await_node("head", "up")
+
+    def list_instead(old: str, new: str) -> None:
+        daemon.signal(signal.SIGKILL)
+        daemon.config.write_text(daemon.config.read_text().replace(f'"{old}"', f'"{new}"'))
+        daemon.job = daemon.start()
+        daemon.await_node(new.split(":")[0], "up")
+
+    list_instead("h2:2", "head:2")
+    daemon.await_node("h2", "draining")
+    list_instead("head:2", "h2:2")
+    list_instead("h2:2", "head:2")
+    run.check([daemon.show(job)["state"] for job in jobs] == ["RUNNING"] * 2, "a job ended with a list of hosts")
     daemon.await_node("h2", "draining")
     for job in jobs:
         daemon.let_end(job)

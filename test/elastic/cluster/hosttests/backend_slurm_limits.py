@@ -1,4 +1,5 @@
-"""Limits of a real Slurm: what it will never allow ends the job at once, what it may allow later waits with its reason."""
+"""Limits of a real Slurm: what it will never allow ends the job at once, what it may allow later waits with its reason.
+A node that leaves the partition keeps its jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .backend_slurm import Slurm
 from .cases import case
 from .hostrun import HostRun
 
-ENFORCED = "AccountingStorageEnforce=limits,qos\n"
+ENFORCED = "AccountingStorageEnforce=limits,qos\nPartitionName=closed Nodes=ALL AllowQos=vip OverSubscribe=EXCLUSIVE\n"
 ACCOUNT = 'account = "physics"\nqos = "short"'
 
 
@@ -62,11 +63,11 @@ class Limited(Slurm):
         self.run.check(ends == [shown["reason"]], f"records: {ends}, reason {shown['reason']}")
 
     def await_waits(self, job: int, text: str) -> None:
-        """It waits, with this reason."""
+        """It waits with this reason, and no other explanation contradicts it."""
 
         def explained() -> bool:
             lines = self.elastic("why", str(job)).stdout.splitlines()
-            return lines[0].startswith(f"job {job}: PENDING: Slurm: ") and text in lines[0]
+            return lines[0].startswith(f"job {job}: PENDING: Slurm: ") and text in lines[0] and len(lines) == 1
 
         self.run.await_value(explained, f"job {job} that waits: {text}")
 
@@ -83,11 +84,13 @@ def rm_slurm_limits_never_met(run: HostRun) -> None:
     enforce_limits(run)
     daemon = Limited(run, ACCOUNT)
     for owner, setting, size, text in (
-        ("association", "MaxWall=10", "2:8", "a limit of the user's association (AssocMaxWallDurationPerJobLimit)"),
-        ("qos", "MaxWall=10", "2:8", "a limit of the QOS (QOSMaxWallDurationPerJobLimit)"),
-        ("association", "MaxTRESPerJob=node=1", "8", "a limit of the user's association (AssocMaxNodePerJobLimit)"),
-        ("qos", "MaxTRESPerJob=node=1", "8", "a limit of the QOS (QOSMaxNodePerJobLimit)"),
-        ("association", "MaxTRESMinsPerJob=cpu=10", "4", "a limit of the user's association (AssocMaxCpuMinutesPerJobLimit)"),
+        ("association", "MaxWall=10", "2:8", "its time limit is above that of the user's association: request less time (AssocMaxWall"),
+        ("qos", "MaxWall=10", "2:8", "its time limit is above that of the QOS: request less time (QOSMaxWall"),
+        ("association", "MaxTRESPerJob=node=1", "8", "it requests more than the user's association allows one job (AssocMaxNode"),
+        ("qos", "MaxTRESPerJob=node=1", "8", "it requests more than the QOS allows one job (QOSMaxNode"),
+        ("qos", "MaxTRESPerJob=cpu=2", "1:4", "it requests more than the QOS allows one job (QOSMaxCpu"),
+        ("association", "MaxTRESMinsPerJob=cpu=10", "4", "time limit is more than the user's association allows one job (AssocMaxCpuMinutes"),
+        ("qos", "MinTRESPerJob=node=2", "4", "it requests less than the minimum of the QOS (QOSMinNode"),
     ):  # fmt: skip
         daemon.limit(owner, setting)
         daemon.await_never(daemon.program(size, "-t", "60"), text)
@@ -101,9 +104,9 @@ def rm_slurm_limits_met_later(run: HostRun) -> None:
     enforce_limits(run)
     daemon = Limited(run, ACCOUNT + '\nwait = "3s"')
     for owner, setting, size, text in (
-        ("association", "MaxJobs=1", "4", "a limit of the user's association (AssocMaxJobsLimit)"),
-        ("qos", "MaxJobsPerUser=1", "4", "a limit of the QOS (QOSMaxJobsPerUserLimit)"),
-        ("association", "GrpTRES=node=1", "4", "a limit of the user's association (AssocGrpNodeLimit)"),
+        ("association", "MaxJobs=1", "4", "the user's association runs its maximum of jobs (AssocMaxJobsLimit)"),
+        ("qos", "MaxJobsPerUser=1", "4", "its user runs as many jobs as the QOS allows one user (QOSMaxJobsPerUserLimit)"),
+        ("association", "GrpTRES=node=1", "4", "with it, the user's association would use more than its maximum (AssocGrpNodeLimit)"),
     ):  # fmt: skip
         first = daemon.program("4")
         daemon.await_job(first, "RUNNING", lambda j: j["state"] == "RUNNING")
@@ -120,7 +123,7 @@ def rm_slurm_limits_met_later(run: HostRun) -> None:
     daemon.await_job(first, "RUNNING", lambda j: j["state"] == "RUNNING")
     daemon.limit("association", "MaxSubmitJobs=1")
     second = daemon.program("4")
-    text = "Job violates accounting/QOS policy (job submit limit"
+    text = "its user has the maximum of jobs in Slurm"
     daemon.await_job(second, text, lambda j: j["state"] == "PENDING" and text in (j["reason"] or ""))
     daemon.limit("association", "MaxSubmitJobs=-1")
     daemon.await_job(second, "RUNNING", lambda j: j["state"] == "RUNNING")
@@ -134,6 +137,7 @@ def rm_slurm_invalid_accounts(run: HostRun) -> None:
     for settings, text in (
         ('account = "none"', "Invalid account"),
         ('account = "physics"\nqos = "vip"', "Invalid qos"),
+        (ACCOUNT + '\npartition = "closed"', "Job's QOS not permitted to use this partition"),
     ):
         daemon = Limited(run, settings)
         daemon.await_never(daemon.program("4"), text)
@@ -142,25 +146,66 @@ def rm_slurm_invalid_accounts(run: HostRun) -> None:
 
 @case("", with_slurm=True, nodes=2)
 def rm_slurm_impossible_options(run: HostRun) -> None:
-    """slurm.options that no allocation can meet end the job."""
+    """slurm.options that no allocation can meet end the job; with an error in them, jobs wait and can be cancelled."""
     for option, text in (
-        ("--constraint=gpu", "Invalid feature specification"),
-        ("--reservation=none", "Requested reservation is invalid"),
+        ("--constraint=gpu", "no node has the features that slurm.options requires (--constraint)"),
+        ("--reservation=none", "there is no such reservation as slurm.options names"),
+        ("--mem=100G", "its nodes do not have what slurm.options requires"),
     ):
         daemon = Limited(run, f'options = ["{option}"]')
         daemon.await_never(daemon.program("4"), text)
         daemon.finish()
+    daemon = Limited(run, 'options = ["--no-such-option"]')
+    job = daemon.program("4")
+    daemon.await_waits(job, "Slurm does not understand slurm.options (unrecognized option '--no-such-option')")
+    daemon.cancel(job)
+    daemon.finish()
 
 
 @case("", with_slurm=True, nodes=2, full=True)
-def rm_slurm_reservation_of_others(run: HostRun) -> None:
-    """A job waits for a reservation that begins before it would end; one with less time starts."""
+def rm_slurm_reservations(run: HostRun) -> None:
+    """A reservation of others that begins before the job would end, one that has not begun, one of another user."""
+    reserve = ("scontrol", "create", "reservation=one", "Duration=60", "Nodes=ALL")
     daemon = Limited(run)
-    daemon.slurm("scontrol", "create", "reservation=one", "Duration=60", "Nodes=ALL", "StartTime=now+10minutes", "Users=root", "Flags=MAINT")
+    daemon.slurm(*reserve, "StartTime=now+10minutes", "Users=root", "Flags=MAINT")
     job = daemon.program("4", "-t", "60")
-    daemon.await_waits(job, "Requested reservation is in use")
+    text = "a reservation needs the nodes before its time limit would end"
+    daemon.await_waits(job, text)
     short = daemon.program("4", "-t", "5")
     daemon.await_job(short, "RUNNING", lambda j: j["state"] == "RUNNING")
     daemon.cancel(job, short)
     daemon.finish()
+    daemon = Limited(run, 'options = ["--reservation=one"]\nwait = "3s"')
+    job = daemon.program("4", "-t", "5")
+    daemon.await_waits(job, "the reservation of slurm.options has not begun (Reservation)")
+    daemon.cancel(job)
+    daemon.slurm("scontrol", "update", "reservation=one", "Users=nobody")
+    daemon.await_never(daemon.program("4", "-t", "5"), "its user may not use the reservation of slurm.options")
+    daemon.finish()
     daemon.slurm("scontrol", "delete", "reservation=one")
+
+
+@case("E4", with_slurm=True)
+def rm_slurm_node_leaves_the_partition(run: HostRun) -> None:
+    """Jobs on a node that is taken out of the partition continue, also when it returns drained; a malleable one leaves it."""
+    daemon = Limited(run)
+    rigid = daemon.submit("rigid", "4", "serve")
+    daemon.await_agreed(rigid, 4)
+    elastic = daemon.start_job("elastic", "2:12", 12)
+    taken = {*daemon.slots(rigid), min(daemon.slots(elastic))}
+    left = {host.name for host in run.cluster.hosts} - taken
+    daemon.slurm("scontrol", "update", "PartitionName=all", f"Nodes={','.join(sorted(left))}")
+    daemon.await_agreed(elastic, 8)
+    run.check(set(daemon.slots(elastic)) == left, f"it is on {daemon.slots(elastic)}")
+    (node,) = daemon.slots(rigid)
+    run.check("no longer in the configuration" in daemon.node(node)["reason"], f"node: {daemon.node(node)}")
+    daemon.slurm("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=fan")
+    daemon.slurm("scontrol", "update", "PartitionName=all", "Nodes=ALL")
+    run.await_value(lambda: "fan" in (daemon.node(node)["reason"] or ""), "drained node of the partition")
+    for other in taken - {node}:
+        daemon.await_node(other, "up")
+    run.check(daemon.show(rigid)["state"] == "RUNNING" and daemon.agreed(rigid), f"job: {daemon.show(rigid)}")
+    daemon.slurm("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    for job in (rigid, elastic):
+        daemon.let_end(job)
+    daemon.finish()
