@@ -365,9 +365,8 @@ TEST(SimulationTest, seeds)
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages dropped, %d nodes failed, %d "
            "programs died, %d steps whose nodes were taken, %d gave way to others, %d broke the "
-           "protocol, %d reports "
-           "reported nothing new; of %d requests %d were granted, %d refused, %d withdrawn; %d jobs "
-           "on a number of nodes\n",
+           "protocol, %d reports reported nothing new; of %d requests %d were granted, %d refused, "
+           "%d withdrawn; %d jobs on a number of nodes\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.dropped,
            counts.node_failures, counts.died, counts.nodes_taken, counts.gave_way, counts.broke,
