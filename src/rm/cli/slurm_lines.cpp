@@ -251,7 +251,7 @@ std::string without_types(const std::string &value, const Given &given, SlurmOpt
     }
     if (has_others)
         add_note(found, given, "elasticd counts GPUs, no other devices");
-    if (has_type)
+    if (has_type && sum > 0)
         add_note(found, given, "GPUs of elasticd have no types; any will do");
     return has_gpus && sum > 0 ? (is_gres ? "gpu:" : "") + std::to_string(sum) : "";
 }
