@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -131,6 +132,12 @@ def small_disk(path: Path, megabytes: int) -> Iterator[Path]:
         libc.umount2(os.fsencode(path), 2)
 
 
+def fill(disk: Path) -> None:
+    with contextlib.suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(b"x" * 65536)
+
+
 def a_full_disk_stops_submissions_alone(bench: Bench) -> None:
     if os.getuid() != 0:
         raise Skip("needs root: to mount a small disk")
@@ -144,13 +151,7 @@ def a_full_disk_stops_submissions_alone(bench: Bench) -> None:
         waiting = daemon.submit("true", held=True)
         for number in running:
             daemon.wait_state(number, "RUNNING")
-        with (disk / "filler").open("wb") as filler:
-            try:
-                while True:
-                    filler.write(b"x" * 65536)
-                    filler.flush()
-            except OSError:
-                pass
+        fill(disk)
 
         def refused() -> Any:
             reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", script="#!/bin/sh\n" + "#" * 100000, held=True))
@@ -169,6 +170,39 @@ def a_full_disk_stops_submissions_alone(bench: Bench) -> None:
         daemon.wait_end(daemon.submit("true"))
         for job in daemon.get("/v1/jobs").body["jobs"]:
             daemon.post(f"/v1/jobs/{job['id']}/cancel")
+        expect(daemon.stop() == 0, "elasticd ends")
+
+
+def scripts_of_starting_jobs_leave_the_reserve(bench: Bench) -> None:
+    """Jobs with large scripts start on a full disk: ends and cancellations of others are stored, and no node is drained."""
+    if os.getuid() != 0:
+        raise Skip("needs root: to mount a small disk")
+    with small_disk(bench.folder / "disk", 64) as disk:
+        daemon = bench.daemon(config="[history]\ndisk_reserve = 8000000\n")
+        daemon.state = disk / "state"
+        daemon.start()
+        script = "#!/bin/sh\n" + "#" * 2000000 + "\nsleep 1000\n"
+        large = [daemon.submit("large", script=script, held=True) for _ in range(6)]
+        running = [daemon.submit("sleep", "1000") for _ in range(2)]
+        for number in running:
+            daemon.wait_state(number, "RUNNING")
+        fill(disk)
+        for number in large:
+            daemon.post(f"/v1/jobs/{number}/release")
+        wait_for("a step to wait for space", lambda: "waits for space" in daemon.log.read_text())
+        for number in running:
+            reply = daemon.post(f"/v1/jobs/{number}/cancel")
+            expect(reply.status == 200, f"a cancellation on a full disk: {reply}")
+            expect(daemon.wait_end(number)["state"] == "CANCELLED", "it ends")
+        nodes = daemon.get("/v1/nodes").body["nodes"]
+        expect(all(node["state"] == "up" for node in nodes), f"no node is to blame: {nodes}")
+        (disk / "filler").unlink()
+        for number in large[:4]:
+            daemon.wait_state(number, "RUNNING")
+        for number in large:
+            daemon.post(f"/v1/jobs/{number}/cancel")
+        for number in large:
+            daemon.wait_end(number)
         expect(daemon.stop() == 0, "elasticd ends")
 
 

@@ -220,6 +220,7 @@ class Daemon {
     Result<Steps::Program> make_program(const StartStep &start, const std::optional<LaunchRow> &row,
                                         const std::string &folder, const User &user);
     void start_step(const StartStep &start, const User &user);
+    void wait_for_space(const StartStep &start);
 
     Settings settings_;
     Loop loop_;
@@ -254,7 +255,7 @@ class Daemon {
     std::thread tokens_thread_;         /* reads the tokens; ends by itself */
 
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
-    /* steps that wait for the lookup of their user */
+    /* steps that wait for the lookup of their user, or for space on the disk */
     std::set<std::pair<JobId, uint32_t>> starting_;
     Loop::TimerId core_timer_ = 0;
     uint64_t woken_seq_ = 0;

@@ -12,6 +12,9 @@ namespace elastic::rm {
 
 namespace {
 
+constexpr int64_t STEP_FILES_BYTES = 64 << 10;  /* of a step's folder, beside its script */
+constexpr int64_t SPACE_AGAIN_MS = 5000;
+
 void log_record(const Record &record)
 {
     static const char *const NOTABLE[] = {
@@ -92,16 +95,37 @@ void Daemon::perform(const StartStep &start)
     });
 }
 
-/* While the store cannot be read, no answer is sent: the core repeats the query. */
+/* While the store cannot be read, no answer is sent: the core repeats the query.  While the disk is
+ * full, a step waits: the failure would count as one of its node. */
 void Daemon::start_step(const StartStep &start, const User &user)
 {
     auto row = store().launch(start.job);
-    if (row)
-        steps_->start(start.job, start.step, [&](const std::string &folder) {
-            return make_program(start, row.value(), folder, user);
-        });
-    else
+    if (!row) {
         log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
+        return;
+    }
+    size_t script_bytes = row.value() ? row.value()->script.size() : 0;
+    if (!journal_.make_space(STEP_FILES_BYTES + static_cast<int64_t>(script_bytes))) {
+        wait_for_space(start);
+        return;
+    }
+    steps_->start(start.job, start.step, [&](const std::string &folder) {
+        return make_program(start, row.value(), folder, user);
+    });
+}
+
+/* A step that was cancelled meanwhile is not started: the core queries it, and it is not found. */
+void Daemon::wait_for_space(const StartStep &start)
+{
+    log_line(LogLevel::WARNING, "a step waits for space on the disk of the store",
+             {{"job", start.job}, {"step", start.step}});
+    starting_.insert({start.job, start.step});
+    loop_.after(SPACE_AGAIN_MS, [this, start] {
+        starting_.erase({start.job, start.step});
+        const Job *job = state().job(start.job);
+        if (job && job->state == JobState::STARTING && job->step == start.step)
+            perform(start);
+    });
 }
 
 Result<Steps::Program> Daemon::make_program(

@@ -16,7 +16,7 @@ namespace {
 /* maximum time that derived rows wait for an event to be written with */
 constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
-constexpr int64_t RESERVE_MS = 2000;        /* between two tries to fill the reserve */
+constexpr int64_t RESERVE_MS = 2000;        /* between two looks at the disk and its reserve */
 constexpr size_t EVENTS_PER_COMMIT = 300;
 /* of processor time: other work is served in between */
 constexpr double TURN_MS = 8;
@@ -35,8 +35,8 @@ Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapsh
       snapshot_(parts.core, snapshot_seq, static_cast<uint64_t>(snapshot_events)),
       reserve_(store_.folder(), reserve_bytes)
 {
-    if (!has_space())
-        reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
+    if (reserve_bytes > 0)
+        parts_.loop.after(RESERVE_MS, [this] { watch_disk(); });
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -133,11 +133,7 @@ std::string Journal::write(const Batch &batch)
     auto begin = std::chrono::steady_clock::now();
     std::string error = batch.empty() ? "" : store_.write(batch);
     if (!error.empty() && store_.is_full() && reserve_.is_filled()) {
-        reserve_.release();
-        log_line(LogLevel::ERROR, "the disk of the store is full: no jobs are accepted now",
-                 {{"error", error}, {"advice", "free some space on that file system"}});
-        if (!reserve_timer_)
-            reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
+        release_reserve(error);
         error = store_.write(batch);
     }
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -145,13 +141,30 @@ std::string Journal::write(const Batch &batch)
     return error;
 }
 
-void Journal::fill_reserve()
+void Journal::release_reserve(const std::string &error)
 {
-    reserve_timer_ = 0;
-    if (reserve_.fill())
+    reserve_.release();
+    log_line(LogLevel::ERROR, "the disk of the store is full: no jobs are accepted now",
+             {{"error", error}, {"advice", "free some space on that file system"}});
+}
+
+/* The store itself may still have free pages: elastic-stepd writes ends of steps, too. */
+void Journal::watch_disk()
+{
+    if (reserve_.is_needed())
+        release_reserve("nearly no space is left");
+    else if (!reserve_.is_filled() && reserve_.fill())
         log_line(LogLevel::INFO, "there is space on the disk of the store: jobs are accepted");
-    else
-        reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
+    parts_.loop.after(RESERVE_MS, [this] { watch_disk(); });
+}
+
+bool Journal::make_space(int64_t bytes)
+{
+    if (!reserve_.can_hold(bytes))
+        return false;
+    if (reserve_.is_needed(bytes))
+        release_reserve("the files of a step need more space");
+    return true;
 }
 
 /* Handles at least one event, and more for about this time: then other work is served. */

@@ -79,11 +79,15 @@ class Journal {
     const std::string &error() const { return error_; }     /* empty: the last write succeeded */
     /* New jobs are accepted: the disk has enough space for them. */
     bool has_space() const { return reserve_.is_filled(); }
+    /* Files of `bytes` for a step can be written: half of the reserve is left to ends of jobs and
+     * decisions.  Releases the reserve if necessary. */
+    bool make_space(int64_t bytes);
 
   private:
     size_t number(Batch &batch);
     std::string write(const Batch &batch);
-    void fill_reserve();
+    void watch_disk();
+    void release_reserve(const std::string &error);
     void handle_some(double ms);
     void failed(const std::string &error);
     void try_again();
@@ -101,8 +105,7 @@ class Journal {
     Batch derived_;
     SnapshotWriter snapshot_;
     DiskReserve reserve_;
-    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0, snapshot_timer_ = 0,
-                  reserve_timer_ = 0;
+    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0, snapshot_timer_ = 0;
     std::string error_;
 };
 

@@ -21,10 +21,17 @@ class DiskReserve {
     /* Allocates the space, if twice as much is free.  True: the reserve exists. */
     bool fill();
     void release();
+    /* The reserve exists, and the disk has less free space than `bytes` and a small rest. */
+    bool is_needed(int64_t bytes = 0) const;
+    /* Without the reserve, half of its size remains free after a write of `bytes`. */
+    bool can_hold(int64_t bytes) const;
     /* True also for a file system on which space cannot be reserved. */
     bool is_filled() const { return is_filled_ || bytes_ == 0; }
 
   private:
+    /* 0 if this is unknown. */
+    int64_t free_bytes() const;
+
     std::string folder_, file_;
     int64_t bytes_;
     bool is_filled_ = false;
