@@ -120,6 +120,39 @@ def long_history_holds_up_nobody(bench: Bench) -> None:
     expect(turn < limit, f"the longest turn took {turn * 1000:.1f} ms of processor time, the limit is {limit * 1000:.1f} ms")
 
 
+def large_arrays_hold_up_nobody(bench: Bench) -> None:
+    """Arrays of 1000 tasks are submitted, held, released and cancelled, behind a job that has all cores."""
+    daemon = bench.start(config="[limits]\nrate_per_s = 100000\njobs_per_user = 10000\n", nodes=1, cores=4)
+    first = daemon.submit("sleep", "1000", min=4)
+    daemon.wait_state(first, "RUNNING")
+    speed, tasks = ProcessorSpeed(), 1000
+    arrays = []
+    for _ in range(3):
+        arrays.append(daemon.submit("true", array=f"1-{tasks}"))
+        speed.sample()
+    # The core makes all jobs of an array at once: some 10 us for each.
+    submitted = longest_turn(daemon), 2 * TURN_MAX_S * speed.slowdown
+    daemon.stop()
+    daemon.start()
+    for change in ("hold", "release", "cancel"):
+        for array in arrays:
+            reply = daemon.post(f"/v1/jobs/{array}/{change}")
+            expect(reply.status == 200, f"{change} of array {array}: {reply.status} {reply.body}")
+            speed.sample()
+    changed = longest_turn(daemon), TURN_MAX_S * speed.slowdown
+    for name, (turn, limit) in {"submitted": submitted, "changed": changed}.items():
+        print(f"# three arrays of {tasks} tasks are {name}: longest turn {turn * 1000:.1f} ms of {limit * 1000:.1f}")
+        expect(turn < limit, f"{name}: a turn took {turn * 1000:.1f} ms of processor time, the limit is {limit * 1000:.1f} ms")
+    ended = page_of_jobs(daemon, 3 * tasks)
+    expect([job["id"] for job in ended] == [array + i for array in reversed(arrays) for i in reversed(range(tasks))], "all tasks")
+    expect(all(job["state"] == "CANCELLED" for job in ended), "all tasks are cancelled")
+    for array in arrays:
+        records = daemon.records(job=array + tasks - 1)
+        expect(bool(records) and records[-1]["event"] == "ended", f"records of the last task of array {array}: {records}")
+    daemon.post(f"/v1/jobs/{first}/cancel")
+    daemon.wait_end(first)
+
+
 def latency_fails_if_a_turn_is_long(bench: Bench) -> None:
     """test/rm/latency with a small machine: by the processor time of the loop's turns, on a busy machine, too"""
     command = [sys.executable, str(HERE / "latency"), f"--rm={bench.programs.elasticd.parent}", "--nodes=50", "--jobs=1200",

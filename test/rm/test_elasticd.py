@@ -47,8 +47,13 @@ def bench(mpi: Path, pytestconfig: Any) -> Iterator[Bench]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# These take up to half an hour if ELASTIC_ATTACK or ELASTIC_HISTORY is "long".
+LONG_S = {"an_unprivileged_user_attacks_with_all_there_is": 3600, "long_history_holds_up_nobody": 3600}
+
+
 def marks(name: str) -> list[Any]:
-    return [pytest.mark.load_sensitive] if name in LOAD_SENSITIVE else []
+    found = [pytest.mark.load_sensitive] if name in LOAD_SENSITIVE else []
+    return found + ([pytest.mark.timeout(LONG_S[name])] if name in LONG_S else [])
 
 
 @pytest.mark.parametrize("test", [pytest.param(test, id=test.__name__, marks=marks(test.__name__)) for test in ALL])

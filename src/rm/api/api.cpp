@@ -469,7 +469,7 @@ Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to
     if (const Job *job = id ? daemon_.state().job(id) : nullptr)
         found = *job;
     else if (id) {
-        std::optional<Json> row = stored(daemon_.store().ended(id));
+        std::optional<Json> row = stored(daemon_.ended(id));
         if (auto job = parse<Job>(row.value_or(Json())))
             found = job.value();
     }

@@ -30,7 +30,9 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
       quota_(std::move(recovered.quota)),
       journal_({loop_, core_, clock_, metrics_}, std::move(store), recovered.snapshot_seq,
                settings_.snapshot_events, settings_.disk_reserve_bytes,
-               [this](const Event &event, Journal::Entry &entry) { handle(event, entry); }),
+               [this](const Event &event, Journal::Entry &entry, double until_s) {
+                   return handle(event, entry, until_s);
+               }),
       lifetime_(loop_, settings_,
                 {[this] { return unfinished_jobs(); }, [this] { return !waiting_.empty(); },
                  [this] { cancel_all(); }}),
@@ -325,8 +327,9 @@ void Daemon::remove_beyond()
 
 void Daemon::read_history(uint32_t uid, HistoryReader::Task task)
 {
-    journal_.store();           /* rows of earlier events are written */
-    reader_.add(uid, std::move(task));
+    journal_.when_written([this, uid, task = std::move(task)]() mutable {
+        reader_.add(uid, std::move(task));
+    });
 }
 
 /* Loads jobs of earlier daemons, in parts. */
@@ -411,7 +414,7 @@ std::shared_ptr<const Launch> Daemon::launch(JobId job)
     auto found = launches_.find(job);
     if (found != launches_.end())
         return found->second;
-    auto row = store().launch(job);
+    auto row = journal_.launch(job);
     auto parsed = row && row.value() ? parse<Launch>(row.value()->body) : Result<Launch>(Error{""});
     if (!parsed)
         return nullptr;

@@ -91,8 +91,9 @@ class Daemon {
                !reservations_.configured().empty() || !state().config.reservations.empty();
     }
     Metrics &metrics() { return metrics_; }
-    /* Includes all events so far. */
+    /* Rows of the last events may not be written yet. */
     Store &store() { return journal_.store(); }
+    Result<std::optional<Json>> ended(JobId job) { return journal_.ended(job); }
     /* Runs the task on the reader's thread; its data include all events so far. */
     void read_history(uint32_t uid, HistoryReader::Task task);
     SlicedWork &sliced_work() { return sliced_work_; }
@@ -139,7 +140,7 @@ class Daemon {
     bool sampled(JobId job, uint32_t step, const PerformanceAnswer &answer);
     void end_of_turn();
     void turned(double processor_seconds);
-    void handle(const Event &event, Journal::Entry &entry);
+    bool handle(const Event &event, Journal::Entry &entry, double until_s);
     void answer(const Answer &answer, Journal::Entry &entry, JobId last_job);
 
     /* Called before the core handles it. */
@@ -231,6 +232,13 @@ class Daemon {
     Timeline timeline_;
     EndedJobs ended_jobs_;
     LaunchQuota quota_;
+    /* The event that is handled, if that takes several turns of the loop. */
+    struct InHand {
+        Actions actions;
+        size_t next = 0;        /* the first action that is not performed */
+        JobId last_job = 0;     /* before the event */
+    };
+    std::optional<InHand> in_hand_;
     Journal journal_;
     Lifetime lifetime_;
     WaitingRequests waiting_;

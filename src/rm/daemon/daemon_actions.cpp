@@ -99,7 +99,7 @@ void Daemon::perform(const StartStep &start)
  * full, a step waits: the failure would count as one of its node. */
 void Daemon::start_step(const StartStep &start, const User &user)
 {
-    auto row = store().launch(start.job);
+    auto row = journal_.launch(start.job);
     if (!row) {
         log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
         return;

@@ -5,6 +5,7 @@
 
 #include "base/crash_note.h"
 #include "base/log.h"
+#include "base/processor_time.h"
 #include "core/redundant.h"
 #include "daemon/daemon.h"
 
@@ -63,19 +64,26 @@ void Daemon::turned(double processor_seconds)
                  {{"processor_ms", std::lround(processor_seconds * 1000)}});
 }
 
-void Daemon::handle(const Event &event, Journal::Entry &entry)
+bool Daemon::handle(const Event &event, Journal::Entry &entry, double until_s)
 {
-    EventInHand in_hand(event.seq);
-    JobId last_job = state().last_job;
-    metrics_.count_event(name_of(event.content));
-    std::visit([this](const auto &content) { before(content); }, event.content);
-    for (const Action &action : core_.handle(event)) {
-        journal_.derive(event, action, last_job);
+    EventInHand note(event.seq);
+    if (!in_hand_) {
+        JobId last_job = state().last_job;
+        metrics_.count_event(name_of(event.content));
+        std::visit([this](const auto &content) { before(content); }, event.content);
+        in_hand_ = InHand{core_.handle(event), 0, last_job};
+    }
+    while (in_hand_->next < in_hand_->actions.size()) {
+        if (processor_seconds() > until_s)
+            return false;
+        Action action = std::move(in_hand_->actions[in_hand_->next++]);
+        journal_.derive(event, action, in_hand_->last_job);
         if (auto answered = std::get_if<Answer>(&action))
-            answer(*answered, entry, last_job);
+            answer(*answered, entry, in_hand_->last_job);
         else
             std::visit([this](const auto &each) { perform(each); }, action);
     }
+    in_hand_.reset();
     if (entry.done) {           /* impossible: each request is answered */
         log_line(LogLevel::ERROR, "the core has not answered a request", {{"seq", event.seq}});
         entry.done(nullptr, false);
@@ -89,6 +97,7 @@ void Daemon::handle(const Event &event, Journal::Entry &entry)
             after(content);
         },
         event.content);
+    return true;
 }
 
 void Daemon::answer(const Answer &answer, Journal::Entry &entry, JobId last_job)

@@ -17,9 +17,11 @@ namespace {
 constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
 constexpr int64_t RESERVE_MS = 2000;        /* between two looks at the disk and its reserve */
-constexpr size_t EVENTS_PER_COMMIT = 300;
+constexpr size_t EVENTS_PER_COMMIT = 150;
 /* of processor time: other work is served in between */
-constexpr double TURN_MS = 8;
+constexpr double TURN_MS = 4;
+constexpr size_t ROWS_AT_ONCE = 50;          /* derived ones: some 2 ms */
+constexpr size_t PARTS_MAX = 20;             /* of derived rows; then they are written first */
 constexpr int64_t REMOVE_ROWS = 200;         /* of each kind, in one part */
 constexpr int64_t UNUSED_BYTES = 1 << 20;    /* of the file, kept for later data */
 constexpr int64_t PAGES_RETURNED = 64;       /* in one part */
@@ -68,32 +70,47 @@ void Journal::request(Entry entry)
 
 void Journal::derive(const Event &event, const Action &action, JobId last_job)
 {
-    rm::derive(derived_, parts_.core.state(), event, action, last_job);
+    if (derived_.empty() || derived_.back().rows() >= ROWS_AT_ONCE)
+        derived_.emplace_back();
+    Batch &rows = derived_.back();
+    rm::derive(rows, parts_.core.state(), event, action, last_job);
+    /* Records read the user from the launch of their job. */
+    if (&rows != &derived_.front() && !rows.bound.empty()) {
+        auto &first = derived_.front().bound;
+        first.insert(first.end(), rows.bound.begin(), rows.bound.end());
+        rows.bound.clear();
+    }
 }
 
 /* ---- commit ---------------------------------------------------------------------------------- */
 
 void Journal::end_of_turn()
 {
-    if (!accepted_.empty())
+    if (rows_come_first())
+        write_some_rows();
+    else if (!accepted_.empty())
         handle_some(TURN_MS);
     else if (!inbox_.empty() && error_.empty())
         commit();
     else if (!inbox_.empty())
         failed(error_); /* people get the error at once; all other events wait for the retry */
-    if (!accepted_.empty() || (!inbox_.empty() && error_.empty()))
+    if (!accepted_.empty() || rows_come_first() || (!inbox_.empty() && error_.empty()))
         parts_.loop.turn_again();
 }
 
 bool Journal::commit()
 {
-    Batch batch = std::exchange(derived_, {});
+    Batch batch = derived_.empty() ? Batch() : std::move(derived_.front());
+    bool has_rows = !derived_.empty();
+    if (has_rows)
+        derived_.pop_front();
     size_t count = number(batch);
     std::string error = write(batch);
     if (!error.empty()) {
         batch.events.clear();
         batch.launches.clear();
-        derived_ = std::move(batch);
+        if (has_rows)
+            derived_.push_front(std::move(batch));
         failed(error);
         return false;
     }
@@ -105,6 +122,8 @@ bool Journal::commit()
         accepted_.emplace_back(std::move(batch.events[i]), std::move(inbox_.front()));
         inbox_.pop_front();
     }
+    parts_written_ += has_rows;
+    notify_written();
     handle_some(TURN_MS);
     return true;
 }
@@ -172,19 +191,20 @@ void Journal::handle_some(double ms)
 {
     double until_s = processor_seconds() + ms / 1000;
     while (!accepted_.empty()) {
-        auto [event, entry] = std::move(accepted_.front());
+        auto &[event, entry] = accepted_.front();
+        is_partial_ = !handle_(event, entry, until_s);
+        if (is_partial_)
+            break;
         accepted_.pop_front();
-        handle_(event, entry);
+        for (auto &task : std::exchange(waiting_for_event_, {}))
+            when_written(std::move(task));
         if (processor_seconds() > until_s)
             break;
     }
     if (accepted_.empty() && snapshot_.is_due())
-        begin_snapshot();
+        request_snapshot();
     if (!derived_.empty() && !flush_timer_)
-        flush_timer_ = parts_.loop.after(FLUSH_MS, [this] {
-            flush_timer_ = 0;
-            write_derived();
-        });
+        flush_soon(FLUSH_MS);
 }
 
 void Journal::handle_accepted()
@@ -220,36 +240,104 @@ void Journal::try_again()
 {
     retry_timer_ = 0;
     std::string still = store_.probe();
-    if (still.empty())
-        commit();
-    else
+    if (!still.empty())
         failed(still);
+    else if (accepted_.empty())
+        commit();
+    else /* numbers of further events follow from the handled ones */
+        retry_timer_ = parts_.loop.after(RETRY_MS, [this] { try_again(); });
 }
 
 /* ---- derived rows ---------------------------------------------------------------------------- */
 
-void Journal::write_derived()
+/* Handling adds rows faster than they are written. */
+bool Journal::rows_come_first() const
 {
-    if (derived_.empty())
-        return;
-    std::string error = write(derived_);
-    if (error.empty())
-        derived_ = {};
-    else
-        failed(error);
+    bool is_needed = derived_.size() > PARTS_MAX || (snapshot_waits_ && !is_partial_);
+    return is_needed && !derived_.empty() && error_.empty();
 }
 
-Store &Journal::store()
+/* False: they cannot be written now. */
+bool Journal::write_some_rows()
 {
-    write_derived();
-    return store_;
+    if (derived_.empty())
+        return true;
+    std::string error = write(derived_.front());
+    if (!error.empty()) {
+        failed(error);
+        return false;
+    }
+    derived_.pop_front();
+    parts_written_++;
+    notify_written();
+    if (derived_.empty() && snapshot_waits_)
+        request_snapshot();
+    return true;
+}
+
+void Journal::flush_soon(int64_t ms)
+{
+    if (flush_timer_)
+        parts_.loop.cancel(flush_timer_);
+    flush_timer_ = parts_.loop.after(ms, [this] {
+        flush_timer_ = 0;
+        flush();
+    });
+}
+
+void Journal::flush()
+{
+    if (!write_some_rows()) {
+        /* Readers get what is stored. */
+        for (Waiting &each : std::exchange(waiting_, {}))
+            each.task();
+    } else if (!derived_.empty())
+        flush_soon(0);
+}
+
+void Journal::when_written(std::function<void()> task)
+{
+    if (is_partial_) {
+        waiting_for_event_.push_back(std::move(task));
+    } else if (derived_.empty() || !error_.empty()) {
+        task();
+    } else {
+        waiting_.push_back({parts_written_ + derived_.size(), std::move(task)});
+        flush_soon(0);
+    }
+}
+
+void Journal::notify_written()
+{
+    while (!waiting_.empty() && waiting_.front().parts <= parts_written_) {
+        auto task = std::move(waiting_.front().task);
+        waiting_.pop_front();
+        task();
+    }
+}
+
+Result<std::optional<Json>> Journal::ended(JobId job)
+{
+    for (auto part = derived_.rbegin(); part != derived_.rend(); ++part) {
+        auto row = std::ranges::find(part->ended, job, &EndedRow::job);
+        if (row != part->ended.end())
+            return std::optional(row->body);
+    }
+    return store_.ended(job);
+}
+
+Result<std::optional<LaunchRow>> Journal::launch(JobId job)
+{
+    if (!derived_.empty() && !derived_.front().bound.empty())
+        write_some_rows();
+    return store_.launch(job);
 }
 
 /* Rows derived from earlier events must be stored before: a restart would not derive them again. */
-void Journal::begin_snapshot()
+void Journal::request_snapshot()
 {
-    write_derived();
-    if (!derived_.empty())
+    snapshot_waits_ = !derived_.empty() || is_partial_;
+    if (snapshot_waits_)
         return;
     snapshot_.begin(now_ms());
     if (!snapshot_timer_)
@@ -269,9 +357,10 @@ void Journal::go_on_with_snapshot()
 void Journal::close()
 {
     handle_accepted();
-    write_derived();
-    if (!derived_.empty())
-        return;
+    while (!derived_.empty()) {
+        if (!write_some_rows())
+            return;
+    }
     snapshot_.begin(now_ms());
     auto more = snapshot_.go_on(store_);
     while (more && more.value())

@@ -3,8 +3,8 @@
  *
  * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and
  * hands each to the core, in this turn and the following ones, so that other work is served in
- * between; then the next events are committed.  Rows that follow from them go with the next
- * commit, or soon.  Periodic snapshots shorten a restart (snapshot_writer.h).
+ * between; then the next events are committed.  Rows that follow from them are written in parts,
+ * with the next commits or soon.  Periodic snapshots shorten a restart (snapshot_writer.h).
  *
  * If a write fails, requests of people are refused with the reason; events of steps and of the
  * back end stay in memory and are written again.  Before that, a full disk uses the reserve
@@ -47,8 +47,10 @@ class Journal {
         SteadyClock &clock;
         Metrics &metrics;
     };
-    /* Hands a durable event to the core. */
-    using Handle = std::function<void(const Event &event, Entry &entry)>;
+    /* Hands a durable event to the core, and performs what follows until the thread has used
+     * `until_s` of processor time.  False: there is more to do; it is called again with the same
+     * event. */
+    using Handle = std::function<bool(const Event &event, Entry &entry, double until_s)>;
 
     Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
             int64_t reserve_bytes, Handle handle);
@@ -74,8 +76,14 @@ class Journal {
      * and for unused space of the file. */
     bool remove_beyond(int64_t user_bytes_max, int64_t bytes_max);
 
-    /* Includes all events so far. */
-    Store &store();
+    /* Calls back when all rows of the events so far are written, or cannot be. */
+    void when_written(std::function<void()> task);
+    /* Jobs that have ended, including those whose rows are not written yet. */
+    Result<std::optional<Json>> ended(JobId job);
+    /* The launch of a job, which may be assigned to it by the last events. */
+    Result<std::optional<LaunchRow>> launch(JobId job);
+    /* Rows of the last events may not be written yet. */
+    Store &store() { return store_; }
     const std::string &error() const { return error_; }     /* empty: the last write succeeded */
     /* New jobs are accepted: the disk has enough space for them. */
     bool has_space() const { return reserve_.is_filled(); }
@@ -91,8 +99,12 @@ class Journal {
     void handle_some(double ms);
     void failed(const std::string &error);
     void try_again();
-    void write_derived();
-    void begin_snapshot();
+    bool rows_come_first() const;
+    bool write_some_rows();
+    void flush_soon(int64_t ms);
+    void flush();
+    void notify_written();
+    void request_snapshot();
     void go_on_with_snapshot();
     int64_t now_ms() { return parts_.clock.now_ms(monotonic_ms(), unix_ms()); }
 
@@ -101,8 +113,17 @@ class Journal {
     Handle handle_;
     std::deque<Entry> inbox_;
     std::deque<std::pair<Event, Entry>> accepted_;      /* durable, but not handled yet */
+    bool is_partial_ = false;           /* the first of them is handled in part */
     size_t requests_waiting_ = 0;       /* requests of people in the inbox */
-    Batch derived_;
+    std::deque<Batch> derived_;         /* rows, in parts that are written at once */
+    uint64_t parts_written_ = 0;
+    struct Waiting {
+        uint64_t parts;                 /* have to be written before */
+        std::function<void()> task;
+    };
+    std::deque<Waiting> waiting_;
+    std::deque<std::function<void()>> waiting_for_event_;   /* the one that is handled in part */
+    bool snapshot_waits_ = false;       /* for the rows of the events so far */
     SnapshotWriter snapshot_;
     DiskReserve reserve_;
     Loop::TimerId flush_timer_ = 0, retry_timer_ = 0, snapshot_timer_ = 0;

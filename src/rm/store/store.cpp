@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "store/checksum.h"
 #include "store/rows.h"
@@ -115,6 +116,7 @@ std::string Store::write_rows(const Batch &batch)
         if (!row.bind(text_of(record.whole_data())).done())
             return problem("write");
     }
+    std::set<int64_t> launches; /* of the ended jobs: tasks of an array have one */
     for (const EndedRow &ended : batch.ended) {
         Statement row(prepare("INSERT OR REPLACE INTO ended VALUES (?, ?, ?, ?, ?)"));
         row.bind(static_cast<int64_t>(ended.job))
@@ -123,13 +125,18 @@ std::string Store::write_rows(const Batch &batch)
             .bind(ended.ended_ms);
         if (!row.bind(text_of(ended.body)).done())
             return problem("write");
+        Statement launch(prepare("SELECT " LAUNCH_OF("?1")));
+        if (launch.bind(static_cast<int64_t>(ended.job)).row())
+            launches.insert(launch.number(0));
+    }
+    for (int64_t job : launches) {
         /* For an array, when all its tasks have ended.  A damaged row is of no more use. */
         Statement launch(prepare(
             "UPDATE launch SET body = CASE WHEN json_valid(body) THEN "
-            "json_remove(body, '$.environment') ELSE '{}' END WHERE job = " LAUNCH_OF("?1")
+            "json_remove(body, '$.environment') ELSE '{}' END WHERE job = ?1"
             " AND (last IS NULL OR last - job + 1 = "
             "(SELECT count(*) FROM ended WHERE ended.job BETWEEN launch.job AND launch.last))"));
-        if (!launch.bind(static_cast<int64_t>(ended.job)).done())
+        if (!launch.bind(job).done())
             return problem("write");
     }
     if (batch.clock) {

@@ -75,6 +75,7 @@ struct Batch {
         return events.empty() && launches.empty() && bound.empty() && records.empty() &&
             ended.empty();
     }
+    size_t rows() const { return bound.size() + records.size() + ended.size(); }
 };
 
 struct RecordQuery {
