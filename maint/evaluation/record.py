@@ -6,8 +6,9 @@ from evaluation.report import METRICS, Metric, Results, mean_and_interval, numbe
 
 HEAD = """# The scheduling policies compared: tables
 
-This page records the results that [evaluation.md](evaluation.md) explains. `./run evaluate --traces DIR --window --record`
-writes it: do not edit it. {draws} draws of each trace, share of malleable jobs and policy; 1 at 0 %, where all draws are the same.
+This page records the results that [evaluation.md](evaluation.md) explains. `./run evaluate --traces DIR --window
+--record` writes it: do not edit it. {draws} draws of each trace, share of malleable jobs and policy; 1 at 0 %, where all
+draws are the same.
 
 """
 BASE = "measured"
