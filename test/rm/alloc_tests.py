@@ -84,9 +84,12 @@ def the_job_ends_with_the_terminal(bench: Bench) -> None:
 
 
 def processes(program: Path) -> dict[int, str]:
-    """Their states."""
-    states = {pid: procfs.stat(pid) for pid in procfs.pids() if procfs.words(pid)[:1] == [str(program)]}
-    return {pid: stat[0] for pid, stat in states.items() if stat}
+    """Their states; of those, too, that have not begun with their program yet, and are children of a proxy of mpiexec."""
+    stats = {pid: stat for pid in procfs.pids() if (stat := procfs.stat(pid))}
+    parents = {pid: int(stat[1]) for pid, stat in stats.items()}
+    launchers = {pid for pid in stats if procfs.words(pid)[-2:-1] == [str(program)] and procfs.name(pid) == "mpiexec"}
+    proxies = {pid for pid in stats if parents[pid] in launchers}
+    return {pid: stat[0] for pid, stat in stats.items() if parents[pid] in proxies}
 
 
 def a_suspended_allocation_stops_its_steps(bench: Bench) -> None:
