@@ -102,6 +102,7 @@ class Core::Impl {
 
     /* core_refusal.cpp */
     std::string capacity_refusal(const JobSpec &spec) const;
+    std::string small_nodes_refusal(const JobSpec &spec) const;
     std::string listed_refusal(const JobSpec &spec, int size, int capacity) const;
     std::string partition_refusal(const JobSpec &spec) const;
     std::string partition_limit_refusal(const JobSpec &spec) const;

@@ -16,6 +16,15 @@ std::string names_of(const std::vector<Partition> &partitions)
     return names;
 }
 
+/* The nodes that the job may use: " of partition long"; empty: all. */
+std::string which_nodes(const JobSpec &spec)
+{
+    std::string which = nodes_of_partition(spec).empty() ? "" : " of partition " + spec.partition;
+    if (!spec.reservation.empty())
+        which = " of reservation " + spec.reservation;
+    return which + (spec.exclude.empty() ? "" : " that it does not exclude");
+}
+
 }  // namespace
 
 /* Empty, or the reason. */
@@ -58,11 +67,28 @@ std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
     int capacity = state.capacity_when_empty(spec, false);
     if (capacity >= size)
         return "";
+    if (std::string small = small_nodes_refusal(spec); !small.empty())
+        return small;
     if (!any_node_will_do(spec))
         return listed_refusal(spec, size, capacity);
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
            std::to_string(state.nodes.size()) + " nodes together can hold " +
            std::to_string(capacity) + " such processes; request less";
+}
+
+/* Empty, or that no node holds even one of its processes, because of their cores. */
+std::string Core::Impl::small_nodes_refusal(const JobSpec &spec) const
+{
+    int largest = 0;
+    for (const auto &[name, node] : state.nodes) {
+        if (!node.removed && may_use(spec, node.name))
+            largest = std::max(largest, node.cores);
+    }
+    if (largest == 0 || largest >= spec.cores_per_process)
+        return "";
+    return "no node" + which_nodes(spec) + " has " + std::to_string(spec.cores_per_process) +
+           " cores: the largest has " + std::to_string(largest) +
+           "; request fewer cores for each process (-c), or less memory for it";
 }
 
 /* For a job that cannot use just any node, or needs a number of them, and needs more than fits. */
@@ -76,11 +102,7 @@ std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capaci
             return "node " + name.str() + " of its node list has " + std::to_string(node->cores) +
                    " cores, and a process needs " + std::to_string(spec.cores_per_process);
     }
-    std::string which = nodes_of_partition(spec).empty() ? "" : " of partition " + spec.partition;
-    if (!spec.reservation.empty())
-        which = " of reservation " + spec.reservation;
-    if (!spec.exclude.empty())
-        which += " that it does not exclude";
+    std::string which = which_nodes(spec);
     if (spec.nodes > 0) {
         std::string needs = "the job needs " + std::to_string(spec.nodes) +
             (spec.nodes == 1 ? " node" : " nodes") + (needs_gpus(spec) ? " with GPUs" : "");

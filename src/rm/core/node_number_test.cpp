@@ -230,6 +230,37 @@ TEST(NodeNumberTest, each_node_has_the_gpus_of_its_processes)
     }
 }
 
+TEST(NodeNumberTest, a_process_with_more_cores_than_any_node_is_refused_with_the_cause)
+{
+    Config config = CoreDriver::config_of(PolicyKind::EASY);
+    Partition small;
+    small.name = "small";
+    small.nodes = NodeSet({"n0"});
+    config.partitions = {small, Partition()};
+    config.partitions[1].name = "all";
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 4});
+    driver.send(NodeUp{"n1", 8});
+    AnswerCode code;
+    JobSpec wide = rigid(1), listed;
+    wide.partition = "all";
+    wide.cores_per_process = 9;
+    EXPECT_EQ(driver.core.refusal(wide, code),
+              "no node has 9 cores: the largest has 8; request fewer cores for each process (-c), "
+              "or less memory for it");
+    EXPECT_EQ(code, AnswerCode::CAPACITY);
+    wide.nodes = 1;
+    wide.whole_nodes = true;
+    EXPECT_EQ(driver.core.refusal(wide, code).substr(0, 38),
+              "no node has 9 cores: the largest has 8");
+    wide.partition = "small";
+    wide.cores_per_process = 8;
+    EXPECT_EQ(driver.core.refusal(wide, code).substr(0, 57),
+              "no node of partition small has 8 cores: the largest has 4");
+    wide.partition = "all";
+    EXPECT_EQ(driver.core.refusal(wide, code), "");
+}
+
 TEST(NodeNumberTest, down_nodes_and_impossible_numbers)
 {
     CoreDriver driver(PolicyKind::EASY, 3, 4);
