@@ -111,9 +111,13 @@ void read_size_rule(BodyReader &body, JobSpec &spec)
         sizes.fail("rule", wrong);
 }
 
-void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory,
+void read_sizes(BodyReader &body, JobSpec &spec, const State &state, const MemoryRequest &memory,
                 std::vector<std::string> &notes)
 {
+    int cores_of_node = cores_of_largest_node(state, spec);
+    auto capacity_of = [&state](const JobSpec &any) {
+        return state.capacity_when_empty(state.unreserved(any), false);
+    };
     spec.extra_slots = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
     spec.cores_per_process = static_cast<int>(body.number("cores_per_process", 1, CORES_MAX, 1));
     book_memory(body, spec, "memory_per_core_mib", memory.per_core_mib * spec.cores_per_process,
@@ -126,17 +130,20 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const Memory
         : std::max(1, cores_of_node / spec.cores_per_process);
     check_listed(body, spec, range.maximum);
     int64_t listed = std::max<int64_t>(static_cast<int64_t>(spec.nodelist.size()), 1);
+    read_gpus_of_parts(body, spec);
     int64_t least = range.minimum ? int64_t{range.minimum} * per_node : listed;
+    if (int all = range.minimum ? processes_on_nodes(spec, range.minimum, capacity_of) : 0; all > 0)
+        least = all;
     spec.minimum =
         static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
     spec.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, spec.minimum));
     spec.preferred = static_cast<int>(body.number("preferred", 1, PROCESSES_MAX, 0));
     spec.elasticity = read_name(
         body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
-    int nodes = put_on_nodes(body, spec, range, cores_of_node, notes);
+    int nodes = put_on_nodes(body, spec, range, capacity_of, notes);
     book_memory_of_nodes(body, spec, cores_of_node, memory);
     read_size_rule(body, spec);
-    read_gpus(body, spec, nodes);
+    read_gpus_of_all(body, spec, nodes);
 }
 
 void check_range(const JobSpec &spec)
@@ -329,8 +336,7 @@ Api::Submission Api::read_submission(const Call &call)
     spec.groups = daemon_.group_limits().groups_of(daemon_.users().known(spec.uid));
     spec.nodelist = read_node_set(body, "nodelist", daemon_.state());
     spec.exclude = read_node_set(body, "exclude", daemon_.state());
-    read_sizes(body, spec, cores_of_largest_node(daemon_.state(), spec), memory,
-               submission.notes);
+    read_sizes(body, spec, daemon_.state(), memory, submission.notes);
     spec.name = body.text("name", JOB_NAME_BYTES_MAX,
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())

@@ -4,14 +4,18 @@
 
 namespace elastic::rm {
 
-void read_gpus(BodyReader &body, JobSpec &spec, int nodes)
+void read_gpus_of_parts(BodyReader &body, JobSpec &spec)
 {
-    constexpr int64_t ALL_MAX = int64_t{1} << 20;
-    spec.gpus_per_process = static_cast<int>(body.number("gpus_per_process", 1, GPUS_MAX, 0));
-    spec.gpus_per_node = static_cast<int>(body.number("gpus_per_node", 1, GPUS_MAX, 0));
-    int64_t all = body.number("gpus", 1, ALL_MAX, 0);
+    spec.gpus_per_process = static_cast<int>(body.number("gpus_per_process", 0, GPUS_MAX, 0));
+    spec.gpus_per_node = static_cast<int>(body.number("gpus_per_node", 0, GPUS_MAX, 0));
     if (needs_gpus(spec) && spec.gpus_per_process > 0 && spec.gpus_per_node > 0)
         body.fail("gpus_per_node", "cannot be combined with gpus_per_process: give one of them");
+}
+
+void read_gpus_of_all(BodyReader &body, JobSpec &spec, int nodes)
+{
+    constexpr int64_t ALL_MAX = int64_t{1} << 20;
+    int64_t all = body.number("gpus", 0, ALL_MAX, 0);
     if (all == 0)
         return;
     if (spec.minimum != spec.maximum)

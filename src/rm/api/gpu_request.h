@@ -11,8 +11,10 @@
 
 namespace elastic::rm {
 
-/* Sets them in the specification, whose sizes are known; `nodes`: whole nodes, 0: not given. */
-void read_gpus(BodyReader &body, JobSpec &spec, int nodes);
+/* Of each process, or of each node.  0 means none, as if it were left out. */
+void read_gpus_of_parts(BodyReader &body, JobSpec &spec);
+/* Of the whole job, after those above; the sizes are known.  `nodes`: whole nodes, 0: not given. */
+void read_gpus_of_all(BodyReader &body, JobSpec &spec, int nodes);
 
 }  // namespace elastic::rm
 

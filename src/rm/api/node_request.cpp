@@ -2,6 +2,9 @@
 
 #include "api/node_request.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace elastic::rm {
 
 namespace {
@@ -20,15 +23,29 @@ namespace {
                            " processes; a rigid job may have any number");
 }
 
-/* At least as many as its processes need; a node without a process is not used. */
-int number_for_rigid(const JobSpec &spec, NodeRange range, int cores_of_node)
+JobSpec on_number(JobSpec spec, int nodes)
 {
-    int on_node = std::max(1, cores_of_node / spec.cores_per_process);
-    if (spec.processes_per_node > 0)
-        on_node = std::min(on_node, spec.processes_per_node);
-    int needed = std::max({quotient_up(spec.minimum, on_node), range.minimum,
-                           static_cast<int>(spec.nodelist.size())});
-    return std::min({needed, range.maximum, spec.minimum});
+    spec.whole_nodes = true;
+    spec.nodes = nodes;
+    return spec;
+}
+
+/* At least as many as its processes need, on the largest nodes; a node without a process is not
+ * used. */
+int number_for_rigid(const JobSpec &spec, NodeRange range, const CapacityOf &capacity_of)
+{
+    int most = std::min(range.maximum, spec.minimum);
+    int needed = std::max(range.minimum, static_cast<int>(spec.nodelist.size()));
+    if (needed >= most)
+        return most;
+    auto capacity = [&](int nodes) { return capacity_of(on_number(spec, nodes)); };
+    /* it grows with the number, and is 0 if there are not so many nodes */
+    auto numbers = std::views::iota(needed, most);
+    int number = *std::ranges::partition_point(numbers, [&](int nodes) {
+        int here = capacity(nodes);
+        return here > 0 && here < spec.minimum;
+    });
+    return capacity(number) >= spec.minimum ? number : most;
 }
 
 }  // namespace
@@ -46,8 +63,13 @@ NodeRange read_node_range(BodyReader &body)
     return range;
 }
 
-int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range, int cores_of_node,
-                 std::vector<std::string> &notes)
+int processes_on_nodes(JobSpec spec, int nodes, const CapacityOf &capacity_of)
+{
+    return capacity_of(on_number(std::move(spec), nodes));
+}
+
+int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range,
+                 const CapacityOf &capacity_of, std::vector<std::string> &notes)
 {
     if (range.minimum == 0)
         return 0;
@@ -62,7 +84,7 @@ int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range, int cor
             fail_with_use(body, spec, range.minimum, used);
         return range.minimum;
     }
-    spec.nodes = number_for_rigid(spec, range, cores_of_node);
+    spec.nodes = number_for_rigid(spec, range, capacity_of);
     if (spec.processes_per_node > 0 && even_share(spec) > spec.processes_per_node)
         fail_with_use(body, spec, range.maximum,
                       quotient_up(spec.minimum, spec.processes_per_node));

@@ -6,6 +6,10 @@
 #ifndef ELASTIC_RM_NODE_REQUEST_H_INCLUDED
 #define ELASTIC_RM_NODE_REQUEST_H_INCLUDED
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "core/job_spec.h"
 #include "http/body_reader.h"
 
@@ -16,11 +20,18 @@ struct NodeRange {
 };
 NodeRange read_node_range(BodyReader &body);
 
-/* Sets them in the specification, whose sizes and kind are known; returns their number.
- * `cores_of_node`: of the largest node that the job may use.  Adds a note if fewer than requested
- * are used. */
-int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range, int cores_of_node,
-                 std::vector<std::string> &notes);
+/* The number of processes of a specification that all nodes can hold, or as many nodes as it
+ * requests. */
+using CapacityOf = std::function<int(const JobSpec &)>;
+
+/* Sets them in the specification, whose sizes, kind and GPUs of a process or node are known.
+ * Returns their number.  Adds a note if fewer than requested are used. */
+int put_on_nodes(const BodyReader &body, JobSpec &spec, NodeRange range,
+                 const CapacityOf &capacity_of, std::vector<std::string> &notes);
+
+/* The processes of a job that requests `nodes` whole nodes and no size: as many as the largest ones
+ * hold; 0: there are too few nodes. */
+int processes_on_nodes(JobSpec spec, int nodes, const CapacityOf &capacity_of);
 
 }  // namespace elastic::rm
 
