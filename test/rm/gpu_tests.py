@@ -72,6 +72,8 @@ def impossible_gpus_are_refused(bench: Bench) -> None:
     expect("gpus_per_node" in message(daemon, gpus_per_node=65), "more than a node can have")
     agrees = daemon.job(daemon.submit("true", held=True, min=2, gpus=4, gpus_per_process=2))
     expect(agrees["gpus_per_process"] == 2, f"they agree: {agrees}")
+    zero = daemon.job(daemon.submit("true", held=True, gpus=0, gpus_per_process=0, gpus_per_node=0))
+    expect(not zero["gpus_per_process"] and not zero["gpus_per_node"], f"zero means none: {zero}")
     shared = daemon.job(daemon.submit("true", held=True, nodes=2, min=8, gpus=4))
     expect(shared["gpus_per_node"] == 2, f"more processes than GPUs: {shared}")
     none = bench.start(nodes=1, cores=4, name="two")

@@ -300,11 +300,11 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option("--gres", options.gres, "GPUs of each node: gpu:2"));
     last(command.add_option("-G,--gpus", options.gpus,
                             "GPUs of the whole job, in equal parts for its processes or nodes")
-             ->check(CLI::Range(1, 1 << 20)));
+             ->check(CLI::Range(0, 1 << 20)));
     last(command.add_option("--gpus-per-task", options.gpus_per_task, "GPUs of each process")
-             ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
+             ->check(CLI::Range(0, GPUS_OF_NODE_MAX)));
     last(command.add_option("--gpus-per-node", options.gpus_per_node, "the same as --gres gpu:N")
-             ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
+             ->check(CLI::Range(0, GPUS_OF_NODE_MAX)));
     last(command.add_option("-p,--partition", options.partition,
                             "in this partition ('elastic nodes --by-partition')"));
     last(command.add_option("--reservation", options.reservation,

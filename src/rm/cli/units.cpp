@@ -432,12 +432,12 @@ Result<std::vector<std::string>> parse_jobs(std::string_view text)
 
 Result<int> parse_gres(const std::string &text)
 {
-    Error wrong{"'" + text + "' is not gpu:NUMBER with a number from 1 to " +
+    Error wrong{"'" + text + "' is not gpu:NUMBER with a number from 0 to " +
                 std::to_string(GPUS_OF_NODE_MAX) + "; elasticd counts no other devices, and GPUs "
                 "have no types"};
-    if (text == "gpu")
-        return 1;
-    auto number = text.starts_with("gpu:") ? parse_number(text.substr(4), 1, GPUS_OF_NODE_MAX)
+    if (text == "gpu" || text == "none")
+        return text == "gpu" ? 1 : 0;
+    auto number = text.starts_with("gpu:") ? parse_number(text.substr(4), 0, GPUS_OF_NODE_MAX)
                                            : std::nullopt;
     return number ? Result<int>(static_cast<int>(*number)) : Result<int>(wrong);
 }

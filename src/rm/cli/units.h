@@ -34,7 +34,7 @@ Result<int64_t> parse_time_limit(std::string_view text);
 Result<int64_t> parse_memory(std::string_view text);
 
 constexpr int GPUS_OF_NODE_MAX = 64;
-/* "gpu:2", "gpu" (one): the GPUs of each node. */
+/* "gpu:2", "gpu" (one), "none": the GPUs of each node. */
 Result<int> parse_gres(const std::string &text);
 
 /* The begin time of a job, in seconds since 1970: "now+TIME" (as sbatch reads it: a number of

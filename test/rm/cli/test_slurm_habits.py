@@ -99,11 +99,12 @@ def test_gpus(here: Setup) -> None:
     """--gres, --gpus and their kin become numbers of GPUs; types are reported in scripts, and refused elsewhere"""
     for words, wanted in ((["--gres=gpu:2"], {"gpus_per_node": 2}), (["--gres", "gpu"], {"gpus_per_node": 1}), (["-G", "4"], {"gpus": 4}),
                           (["--gpus-per-task=2", "--gpus", "4"], {"gpus": 4, "gpus_per_process": 2}),
-                          (["--gpus-per-node=3", "--gres=gpu:3"], {"gpus_per_node": 3})):  # fmt: skip
+                          (["--gpus-per-node=3", "--gres=gpu:3"], {"gpus_per_node": 3}),
+                          (["--gres=gpu:0", "--gpus=0", "--gpus-per-task=0", "--gpus-per-node", "0"], {}), (["--gres=none"], {})):  # fmt: skip
         here.call("submit", "--hold", *words, "true")
         body = only(here.posted())
         expect({name: value for name, value in body.items() if name.startswith("gpus")} == wanted, (words, body))
-    for words in (["--gres=gpu:0"], ["--gres=gpu:a100:2"], ["--gres=fpga:1"], ["--gres=gpu:1", "--gpus-per-node=2"]):
+    for words in (["--gres=gpu:-1"], ["--gres=gpu:a100:2"], ["--gres=fpga:1"], ["--gres=gpu:1", "--gpus-per-node=2"]):
         expect("--gres" in here.call("submit", *words, "true", code=2)[1], words)
     _, err = here.call("submit", script(here, "#SBATCH --gres=gpu:a100:2 -n 2"))
     expect(only(here.posted())["gpus_per_node"] == 2 and "line 2: --gres=gpu:a100:2 is not honoured" in err, err)
