@@ -150,13 +150,13 @@ void Command::Run::begin()
     Pipe out, err;
     Descriptor input = file_with(spec.input);
     if (!input.is_open() || !out.open() || !err.open()) {
-        end.problem = "cannot run " + spec.words[0] + ": " + strerror(errno);
+        end.start_error = errno;
+        end.problem = "cannot run " + spec.words[0] + ": " + strerror(end.start_error);
         return;
     }
-    int error = 0;
-    pid = spawn(spec, input.get(), out.writing.get(), err.writing.get(), error);
+    pid = spawn(spec, input.get(), out.writing.get(), err.writing.get(), end.start_error);
     if (pid == 0)
-        end.problem = "cannot run " + spec.words[0] + ": " + strerror(error);
+        end.problem = "cannot run " + spec.words[0] + ": " + strerror(end.start_error);
     output.pipe = std::move(out.reading);
     errors.pipe = std::move(err.reading);
 }

@@ -47,6 +47,7 @@ struct CommandEnd {
     bool truncated = false;                     /* it wrote more than output_max */
     /* 128 + number if a signal ended it; -1: not started */
     int exit_code = -1;
+    int start_error = 0;                        /* error number if it was not started */
     std::string output, errors;                 /* standard output and error */
     std::string problem; /* empty: exit code 0 in time; else the error in one line */
 

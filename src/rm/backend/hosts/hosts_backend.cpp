@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/lacks_resource.h"
 #include "base/log.h"
 #include "base/words.h"
 #include "core/node_cores.h"
@@ -255,6 +256,11 @@ void HostsBackend::polled(Host &host, const CommandEnd &end)
     polls_--;
     loop_.cancel(host.slow_timer);
     host.slow_timer = 0;
+    if (lacks_resource(end.start_error)) {      /* says nothing about the host */
+        log_line(LogLevel::WARNING, "a host cannot be checked at present",
+                 {{"host", host.name}, {"error", end.problem}});
+        return poll_later(host, RETRY_MS);
+    }
     std::string by_hand = join_words(ssh_words()) + " " + host.name;
     HostReport seen = judge(host.name, end, files_, host.queried_ms, unix_ms(), by_hand);
     if (seen.health == HostHealth::WELL)
@@ -262,9 +268,14 @@ void HostsBackend::polled(Host &host, const CommandEnd &end)
     else
         ill(host, seen);
     host.hurry = false;
+    poll_later(host, pause_ms(host));
+}
+
+void HostsBackend::poll_later(Host &host, int64_t pause_ms)
+{
     /* a step may have failed during the probe: then the result counts for it */
     loop_.cancel(host.timer);
-    host.timer = loop_.after(pause_ms(host), [this, same = &host] {
+    host.timer = loop_.after(pause_ms, [this, same = &host] {
         same->timer = 0;
         poll_soon(*same);
     });

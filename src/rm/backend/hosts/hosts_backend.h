@@ -62,6 +62,7 @@ class HostsBackend : public Backend {
     void poll_soon(Host &host);
     void poll_next();
     void poll(Host &host);
+    void poll_later(Host &host, int64_t pause_ms);
     void polled(Host &host, const CommandEnd &end);
     void well(Host &host, const HostReport &poll);
     void ill(Host &host, const HostReport &poll);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/no_descriptors.h"
 #include "core/core.h"
 
 namespace elastic::rm {
@@ -222,6 +223,25 @@ TEST_F(HostsBackendTest, OneFailureAloneIsForgiven)
         EXPECT_TRUE(turn_until([&] { return backend_->check_node("a"), polls() >= next; }));
     EXPECT_EQ(node("a")->state(), NodeState::UP);
     EXPECT_EQ(core_.state().seq, seq);
+}
+
+TEST_F(HostsBackendTest, WithoutDescriptorsNoHostIsSuspect)
+{
+    set("a", "well");
+    set("b", "well");
+    start({"a:4", "b:4"});
+    ASSERT_TRUE(turn_until_state("a", NodeState::UP));
+    ASSERT_TRUE(turn_until_state("b", NodeState::UP));
+    occupy(2);
+    uint64_t seq = core_.state().seq;
+    {
+        NoDescriptors no_descriptors;
+        int64_t until_ms = monotonic_ms() + 1000;
+        turn_until([&] { return monotonic_ms() >= until_ms; });
+    }
+    EXPECT_EQ(core_.state().seq, seq) << node("a")->why() << node("b")->why();
+    set("b", "ssh: connect to host b port 22: No route to host");
+    EXPECT_TRUE(turn_until_state("b", NodeState::DOWN)) << "hosts are checked again";
 }
 
 TEST_F(HostsBackendTest, AfterAFailedStepTheFirstFailureCounts)
