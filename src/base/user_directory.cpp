@@ -6,6 +6,9 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 namespace elastic::rm {
 
 namespace {
@@ -13,8 +16,9 @@ namespace {
 constexpr size_t ENTRY_BYTES_MAX = 1 << 20;     /* of a user's entry */
 constexpr int GROUPS_MAX = 65536;
 
-/* With increasing space, as the functions of the system require. */
-template <class Lookup> bool lookup_entry(passwd &entry, std::vector<char> &space, Lookup lookup)
+/* With increasing space, as the functions of the system require.  0: found, ENOENT: there is none,
+ * or an error. */
+template <class Lookup> int lookup_entry(passwd &entry, std::vector<char> &space, Lookup lookup)
 {
     passwd *found = nullptr;
     int code = ERANGE;
@@ -22,7 +26,15 @@ template <class Lookup> bool lookup_entry(passwd &entry, std::vector<char> &spac
         space.resize(bytes);
         code = lookup(&entry, space.data(), space.size(), &found);
     }
-    return code == 0 && found;
+    bool is_none = !found && (code == 0 || code == ESRCH || code == EBADF || code == EPERM);
+    return is_none ? ENOENT : code;
+}
+
+User unknown_now(uint32_t uid, int code)
+{
+    User user{false, uid, 0, std::to_string(uid), {}, ""};
+    user.error = std::string("cannot look up its user: ") + strerror(code);
+    return user;
 }
 
 }  // namespace
@@ -31,14 +43,17 @@ User lookup_user(uint32_t uid)
 {
     passwd entry = {};
     std::vector<char> space;
-    User user{false, uid, 0, std::to_string(uid), {}};
-    if (!lookup_entry(entry, space, [uid](auto... rest) { return getpwuid_r(uid, rest...); }))
-        return user;
+    int code =
+        lookup_entry(entry, space, [uid](auto... rest) { return getpwuid_r(uid, rest...); });
+    User user{false, uid, 0, std::to_string(uid), {}, ""};
+    if (code != 0)
+        return code == ENOENT ? user : unknown_now(uid, code);
     user.exists = true;
     user.name = entry.pw_name;
     user.gid = entry.pw_gid;
     int count = 64;
     user.groups.resize(static_cast<size_t>(count));
+    errno = 0;
     while (getgrouplist(entry.pw_name, entry.pw_gid, user.groups.data(), &count) < 0) {
         if (count <= static_cast<int>(user.groups.size()) || count > GROUPS_MAX)
             count = static_cast<int>(user.groups.size()) * 2;
@@ -46,6 +61,8 @@ User lookup_user(uint32_t uid)
             break;
         user.groups.resize(static_cast<size_t>(count));
     }
+    if (errno == EMFILE || errno == ENFILE)     /* some groups are missing */
+        return unknown_now(uid, errno);
     user.groups.resize(static_cast<size_t>(std::max(count, 0)));
     return user;
 }
@@ -55,8 +72,8 @@ std::optional<uint32_t> lookup_user_number(const std::string &name)
     passwd entry = {};
     std::vector<char> space;
     auto lookup = [&name](auto... rest) { return getpwnam_r(name.c_str(), rest...); };
-    return lookup_entry(entry, space, lookup) ? std::optional<uint32_t>(entry.pw_uid)
-                                                : std::nullopt;
+    return lookup_entry(entry, space, lookup) == 0 ? std::optional<uint32_t>(entry.pw_uid)
+                                                   : std::nullopt;
 }
 
 UserDirectory::UserDirectory(Loop &loop, Lookup lookup) : loop_(loop), lookup_(std::move(lookup))
@@ -136,7 +153,8 @@ void UserDirectory::take_results()
     for (User &user : results) {
         if (entries_.size() >= USERS_MAX)
             entries_.clear();
-        entries_[user.uid] = {user, monotonic_ms()};
+        if (user.error.empty())
+            entries_[user.uid] = {user, monotonic_ms()};
         auto waiting = waiting_.extract(user.uid);
         for (Found &found : waiting.empty() ? std::vector<Found>() : std::move(waiting.mapped()))
             found(user);

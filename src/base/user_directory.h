@@ -27,6 +27,7 @@ struct User {
     uint32_t uid = 0, gid = 0;
     std::string name;                   /* "1000" if the number has no user */
     std::vector<uint32_t> groups;       /* all of them, `gid` included */
+    std::string error;          /* why it is unknown at present whether the user exists */
 };
 
 /* These may take long: not for the loop. */

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/no_descriptors.h"
+
 namespace elastic::rm {
 namespace {
 
@@ -16,7 +18,8 @@ class SlowService {
         queried_.push_back(uid);
         changed_.notify_all();
         changed_.wait(lock, [this] { return may_answer_; });
-        return {true, uid, 100, "user" + std::to_string(uid), {100, queries()}};
+        return {true, uid, 100, "user" + std::to_string(uid), {100, queries()},
+                ""};
     }
     void answer()
     {
@@ -110,6 +113,41 @@ TEST_F(UserDirectoryTest, it_ends_while_lookups_are_left)
     service.wait_for_query();
     service.answer();
     EXPECT_TRUE(found.empty()) << "the loop has not run";
+}
+
+/* It would fail as a user that does not exist, or without its groups. */
+TEST_F(UserDirectoryTest, without_descriptors_it_is_unknown_whether_a_user_exists)
+{
+    EXPECT_TRUE(lookup_user(0).exists);
+    User none = lookup_user(3999999999), now;
+    EXPECT_FALSE(none.exists);
+    EXPECT_EQ(none.error, "");
+    {
+        NoDescriptors no_descriptors;
+        now = lookup_user(0);
+    }
+    EXPECT_FALSE(now.exists);
+    EXPECT_EQ(now.error, "cannot look up its user: Too many open files");
+    EXPECT_EQ(lookup_user(0).error, "");
+}
+
+TEST_F(UserDirectoryTest, an_error_of_the_lookup_is_not_remembered)
+{
+    bool fails = true;
+    UserDirectory failing{loop, [&](uint32_t uid) {
+        return User{!fails, uid, 0, "root", {}, fails ? "no descriptors" : ""};
+    }};
+    failing.start();
+    for (const char *wanted : {"no descriptors", ""}) {
+        failing.find(0, UserDirectory::KNOWN_MS, [&](const User &user) {
+            EXPECT_EQ(user.error, wanted);
+            found.push_back(user.name);
+        });
+        run_until_found(found.size() + 1);
+        fails = false;
+    }
+    ASSERT_NE(failing.known(0), nullptr);
+    EXPECT_TRUE(failing.known(0)->exists);
 }
 
 }  // namespace

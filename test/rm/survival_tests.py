@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
+import resource
 import signal
 import stat
 import time
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from daemon_under_test import Bench, Daemon, Skip, expect, wait_for
+from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, read_reply, wait_for
 from hostile_tests import BAD, GOOD, run_as, two_users
 
 
@@ -121,10 +122,10 @@ def a_hold_of_an_administrator_stays(bench: Bench) -> None:
 
 
 @contextmanager
-def small_disk(path: Path, megabytes: int) -> Iterator[Path]:
+def small_disk(path: Path, megabytes: int, files: int = 1000000) -> Iterator[Path]:
     libc = ctypes.CDLL(None, use_errno=True)
     path.mkdir()
-    if libc.mount(b"none", os.fsencode(path), b"tmpfs", 0, f"size={megabytes}m,mode=755".encode()) != 0:
+    if libc.mount(b"none", os.fsencode(path), b"tmpfs", 0, f"size={megabytes}m,nr_inodes={files},mode=755".encode()) != 0:
         raise Skip(f"cannot mount: {os.strerror(ctypes.get_errno())}")
     try:
         yield path
@@ -190,6 +191,9 @@ def scripts_of_starting_jobs_leave_the_reserve(bench: Bench) -> None:
         for number in large:
             daemon.post(f"/v1/jobs/{number}/release")
         wait_for("a step to wait for space", lambda: "waits for space" in daemon.log.read_text())
+        cause = "elasticd cannot start jobs now, and will try again: the disk of its store is full"
+        reasons = [job["reason"] for number in large if (job := daemon.job(number))["state"] == "PENDING"]
+        expect(reasons and set(reasons) == {cause}, f"the reason: {reasons}")
         for number in running:
             reply = daemon.post(f"/v1/jobs/{number}/cancel")
             expect(reply.status == 200, f"a cancellation on a full disk: {reply}")
@@ -203,6 +207,62 @@ def scripts_of_starting_jobs_leave_the_reserve(bench: Bench) -> None:
             daemon.post(f"/v1/jobs/{number}/cancel")
         for number in large:
             daemon.wait_end(number)
+        expect(daemon.stop() == 0, "elasticd ends")
+
+
+def elasticd_starts_nothing(daemon: Daemon, jobs: list[int], ask: Any, cause: str) -> None:
+    """Released jobs wait, with the reason; no node is drained, however often it tries."""
+    for number in jobs:
+        expect(ask("POST", f"/v1/jobs/{number}/release").status == 200, "released")
+    wait_for("four tries", lambda: daemon.log.read_text().count("cannot start a step at present") >= 4)
+    for number in jobs:
+        job = ask("GET", f"/v1/jobs/{number}").body["job"]
+        wanted = f"elasticd cannot start jobs now, and will try again: {cause}"
+        expect((job["state"], job["reason"]) == ("PENDING", wanted), f"it waits: {job['state']}, {job['reason']}")
+    nodes = ask("GET", "/v1/nodes").body["nodes"]
+    expect(all(node["state"] == "up" for node in nodes), f"no node is to blame: {nodes}")
+
+
+def elasticd_without_descriptors_blames_no_node(bench: Bench) -> None:
+    daemon = bench.start(nodes=2, config='[scheduling]\nstart_pause = "100ms"\n')
+    assert daemon.process
+    jobs = [daemon.submit("true", held=True) for _ in range(4)]
+    connection = UnixConnection(daemon.socket)
+
+    def ask(method: str, path: str) -> Any:
+        connection.request(method, path)
+        return read_reply(connection)
+
+    ask("GET", "/healthz")
+    used = {int(name) for name in os.listdir(f"/proc/{daemon.process.pid}/fd")}
+    lowest = min(set(range(len(used) + 1)) - used)
+    limits = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (lowest, limits[1]))
+    elasticd_starts_nothing(daemon, jobs, ask, "Too many open files")
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
+    connection.close()
+    for number in jobs:
+        expect(daemon.wait_end(number)["state"] == "DONE", "it is run when there are descriptors again")
+    wait_for("the folders of steps to be removed", lambda: not list((daemon.state / "steps").iterdir()))
+
+
+def a_disk_without_files_blames_no_node(bench: Bench) -> None:
+    """There is space, and yet nothing can be made there."""
+    if os.getuid() != 0:
+        raise Skip("needs root: to mount a small disk")
+    with small_disk(bench.folder / "disk", 64, files=300) as disk:
+        daemon = bench.daemon(nodes=2, config='[history]\ndisk_reserve = 8000000\n[scheduling]\nstart_pause = "100ms"\n')
+        daemon.state = disk / "state"
+        daemon.start()
+        jobs = [daemon.submit("true", held=True) for _ in range(4)]
+        with contextlib.suppress(OSError):
+            for number in range(300):
+                (disk / f"file{number}").touch()
+        elasticd_starts_nothing(daemon, jobs, daemon.request, "No space left on device")
+        for path in disk.glob("file*"):
+            path.unlink()
+        for number in jobs:
+            expect(daemon.wait_end(number)["state"] == "DONE", "it is run when files can be made again")
         expect(daemon.stop() == 0, "elasticd ends")
 
 

@@ -250,7 +250,9 @@ std::string Api::waiting_reason(const Job &job) const
     bool visible = front && (front->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
     if (why == WAITS_BEHIND && visible)
         why += ": job " + std::to_string(front->id) + " is first";
-    return job.reason.empty() || why == job.reason ? why : why + "; " + job.reason;
+    bool is_all = job.reason.empty() || why == job.reason ||
+        why == daemon_.state().start_pause.reason;
+    return is_all ? why : why + "; " + job.reason;
 }
 
 /* The reason of a job that waits for nodes which the back end cannot provide. */

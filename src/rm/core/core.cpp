@@ -110,6 +110,8 @@ void Core::Impl::schedule()
     do {
         state.clear_changes();
         decisions = rules().decide(state);
+        if (state.starts_pause())
+            decisions.starts.clear();
         for (Start &each : decisions.starts) {
             Job &job = state.jobs.change(each.job);
             if (!has_other_nodes(job) && limit_start(job, each))
@@ -123,6 +125,8 @@ void Core::Impl::schedule()
         admit_tasks();          /* for tasks whose nodes have been reserved meanwhile */
     } while (!decisions.starts.empty() || !decisions.changes.empty() || refuse_impatient());
     state.policy_at_ms = earlier(decisions.recheck_ms, again_ms);
+    if (state.starts_pause())
+        state.policy_at_ms = earlier(state.policy_at_ms, state.start_pause.until_ms);
     last_dependence_ = decisions.depends_on;
 }
 

@@ -178,6 +178,7 @@ class Core::Impl {
     void count_as_given(const Node &node);
     void delete_removed_nodes();
     void note_start_fault(const std::string &node, const std::string &reason);
+    void pause_starts(Job &job, const std::string &reason);
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
     /* core_jobs.cpp */

@@ -91,6 +91,8 @@ void Core::Impl::started(Job &job)
         job.start_failures = 0;
         job.limit_at_ms = limit_at_ms(job);
     });
+    if (!state.starts_pause())
+        state.start_pause = {};
     record(record::STARTED, job, [&]() -> Json {
         return {{"step", job.step}, {"size", job.size()}};
     });

@@ -104,6 +104,8 @@ void Core::Impl::on(const StepStartFailed &event)
         return;
     if (job->state != JobState::STARTING && job->state != JobState::COMPLETING)
         return unexpected("step_start_failed of a step that runs", job->id);
+    if (event.own_fault && job->state == JobState::STARTING)
+        return pause_starts(*job, event.reason);
     /* Nodes of a back end that requests them elsewhere cannot be drained here. */
     bool is_ours = state.config.own_nodes || !state.config.asynchronous_nodes;
     bool is_fault_of_node = event.node_fault && is_ours &&
@@ -119,6 +121,20 @@ void Core::Impl::on(const StepStartFailed &event)
     bool again = job->start_failures < state.config.start_attempts_max;
     over(*job, again ? JobState::PENDING : JobState::FAILED,
          "the step could not be started: " + event.reason);
+}
+
+/* The job waits again.  Starts that failed at the same time count once. */
+void Core::Impl::pause_starts(Job &job, const std::string &reason)
+{
+    constexpr int64_t PAUSE_MAX_MS = 60000;
+    StartPause &pause = state.start_pause;
+    if (!state.starts_pause()) {
+        int64_t pause_ms = state.config.start_pause_ms
+                           << std::min(pause.failures++, BACKOFF_DOUBLINGS_MAX);
+        pause.until_ms = state.now_ms + std::min(pause_ms, PAUSE_MAX_MS);
+        pause.reason = reason;
+    }
+    over(job, JobState::PENDING, reason);
 }
 
 void Core::Impl::on(const StepAccepted &event)

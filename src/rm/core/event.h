@@ -318,7 +318,9 @@ struct StepStartFailed {                /* nothing runs and nothing is left of t
     uint32_t step = 0;
     std::string reason;
     bool node_fault = false; /* its node caused the failure, independent of the program */
-    ELASTIC_FIELDS(job, step, reason, node_fault)
+    /* elasticd lacks a resource, such as descriptors or disk space: other starts would fail, too */
+    bool own_fault = false;
+    ELASTIC_FIELDS(job, step, reason, node_fault, own_fault)
 };
 
 /* ResizeStep `request` was accepted, as the step's own `step_request`. */

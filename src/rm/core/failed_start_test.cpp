@@ -2,6 +2,7 @@
 
 #include "core/core_driver.h"
 #include "core/record.h"
+#include "core/shortage.h"
 
 namespace elastic::rm {
 namespace {
@@ -141,6 +142,44 @@ TEST(CoreTest, a_hold_of_an_administrator_is_released_by_one)
     driver.send(Hold{{"own", id}});
     driver.send(Release{{"own", id}});
     EXPECT_FALSE(driver.job(id).held) << "one's own hold";
+}
+
+/* The other jobs wait, too, instead of trying one after the other; the pauses become longer. */
+TEST(CoreTest, a_fault_of_elasticd_itself_pauses_all_starts)
+{
+    for (PolicyKind policy : {PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL}) {
+        CoreDriver driver(policy, 2, 4);
+        std::vector<JobId> jobs;
+        for (int i = 0; i < 6; i++)
+            jobs.push_back(driver.submit(rigid(4)));
+        const int64_t pause_ms = driver.core.state().config.start_pause_ms;
+        const std::string why = "elasticd lacks descriptors";
+        for (int64_t pause : {1, 2, 4, 8, 12, 12}) {
+            ASSERT_EQ(driver.job(jobs[0]).state, JobState::STARTING);
+            for (int i = 0; i < 2; i++)
+                driver.send(StepStartFailed{jobs[i], driver.job(jobs[i]).step, why, false, true});
+            for (JobId id : jobs) {
+                EXPECT_EQ(driver.job(id).state, JobState::PENDING);
+                EXPECT_EQ(why_waiting(driver.core.state(), driver.job(id)), why);
+                EXPECT_FALSE(shortage(driver.core.state(), driver.job(id)));
+            }
+            JobId added = driver.submit(rigid(1));
+            EXPECT_EQ(driver.job(added).state, JobState::PENDING);
+            driver.send(Cancel{{"c" + std::to_string(added), added}, ""});
+            driver.wait(pause * pause_ms - 1);
+            EXPECT_EQ(driver.job(jobs[0]).state, JobState::PENDING) << pause;
+            driver.wait(1);
+        }
+        EXPECT_EQ(driver.job(jobs[0]).start_failures, 0);
+        EXPECT_FALSE(driver.node("n0").draining || driver.node("n1").draining);
+        auto restored = Core::restore(driver.core.snapshot(), {});
+        ASSERT_TRUE(restored);
+        EXPECT_EQ(restored.value().state().start_pause.failures, 6);
+        driver.run(jobs[0]);
+        EXPECT_EQ(driver.core.state().start_pause.failures, 0);
+        driver.send(Cancel{{"2", jobs[1]}, ""});
+        EXPECT_EQ(driver.job(jobs[1]).state, JobState::COMPLETING) << "it starts";
+    }
 }
 
 TEST(CoreTest, the_reason_of_a_failed_start_survives_a_cancel)

@@ -231,6 +231,8 @@ std::vector<std::string> violations(const State &state)
     check_indices(state, wrong);
     check_arrays(state, wrong);
     Decisions decisions = policy(state.config.policy).decide(state);
+    if (state.starts_pause())
+        decisions.starts.clear();
     for (const Start &each : decisions.starts)
         wrong.push_back("the policy, run again, wants to start job " + std::to_string(each.job));
     for (const Change &each : decisions.changes)

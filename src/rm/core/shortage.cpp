@@ -74,7 +74,8 @@ std::vector<Giving> keepers(const State &state, const JobSpec &spec)
 std::optional<Shortage> shortage(const State &state, const Job &job)
 {
     int size = least_size(state, job.spec);
-    bool pauses = job.offer_after_ms > state.now_ms;    /* its reason states why */
+    /* its reason states why */
+    bool pauses = job.offer_after_ms > state.now_ms || state.starts_pause();
     if (!is_queued(job) || pauses || size == 0 || !runnable(state, job.spec, size))
         return std::nullopt;
     Space space(state);

@@ -22,6 +22,7 @@ struct Stored {
     int64_t timer_ms = NEVER, next_poll_ms = NEVER, policy_at_ms = NEVER;
     int wanted_nodes = 0;
     std::string wanted_by;
+    StartPause start_pause;
     std::vector<Use> uses;
     int64_t uses_at_ms = NEVER;
     std::vector<GroupTime> group_times;
@@ -35,7 +36,7 @@ struct Stored {
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
                    timer_ms, next_poll_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
                    full_users, learned, finished, turns, arrays, to_enter, full_groups,
-                   group_times)
+                   group_times, start_pause)
 };
 
 /* A part of it. */
@@ -234,6 +235,7 @@ Json Core::Impl::head() const
     stored.policy_at_ms = state.policy_at_ms;
     stored.wanted_nodes = state.wanted_nodes;
     stored.wanted_by = state.wanted_by;
+    stored.start_pause = state.start_pause;
     for (const auto &[uid, use] : state.uses)
         stored.uses.push_back(use);
     stored.uses_at_ms = state.uses_at_ms;
@@ -287,6 +289,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     state.policy_at_ms = stored.policy_at_ms;
     state.wanted_nodes = stored.wanted_nodes;
     state.wanted_by = stored.wanted_by;
+    state.start_pause = stored.start_pause;
     for (const Use &use : stored.uses)
         state.uses[use.uid] = use;
     state.uses_at_ms = stored.uses_at_ms;

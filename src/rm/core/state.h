@@ -127,6 +127,14 @@ struct NodeCounts {
     bool operator==(const NodeCounts &) const = default;
 };
 
+/* No job starts, because elasticd itself lacks a resource (StepStartFailed::own_fault). */
+struct StartPause {
+    int64_t until_ms = 0;
+    int failures = 0;           /* pauses in a row, each longer than the one before */
+    std::string reason;
+    ELASTIC_FIELDS(until_ms, failures, reason)
+};
+
 class State {
   public:
     Config config;
@@ -142,6 +150,8 @@ class State {
     int64_t policy_at_ms = NEVER;       /* time at which the policy must decide again */
     int wanted_nodes = 0;       /* requested by others, before the own jobs (NodesWanted) */
     std::string wanted_by;
+    StartPause start_pause;
+    bool starts_pause() const { return start_pause.until_ms > now_ms; }
     std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
     int64_t uses_at_ms = NEVER; /* time up to which they are counted */
     std::map<std::string, GroupTime> group_times;       /* of groups with a budget */

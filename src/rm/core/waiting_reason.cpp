@@ -187,6 +187,8 @@ std::string why_waiting(const State &state, const Job &job)
             std::to_string(state.arrays.at(job.task->array).limit) + " tasks run at once";
     if (state.full_users.contains(job.spec.uid))
         return why_user_is_full(state, job.spec);
+    if (state.starts_pause())
+        return state.start_pause.reason;
     if (job.offer_after_ms > state.now_ms)
         return job.reason.empty() ? "pauses" : job.reason;
     if (std::string why = why_nodes_are_missing(state, job.spec); !why.empty())

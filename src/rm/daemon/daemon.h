@@ -221,7 +221,7 @@ class Daemon {
     Result<Steps::Program> make_program(const StartStep &start, const std::optional<LaunchRow> &row,
                                         const std::string &folder, const User &user);
     void start_step(const StartStep &start, const User &user);
-    void wait_for_space(const StartStep &start);
+    void cannot_start_now(const StartStep &start, const std::string &cause);
 
     Settings settings_;
     Loop loop_;
@@ -263,7 +263,7 @@ class Daemon {
     std::thread tokens_thread_;         /* reads the tokens; ends by itself */
 
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
-    /* steps that wait for the lookup of their user, or for space on the disk */
+    /* steps that wait for the lookup of their user */
     std::set<std::pair<JobId, uint32_t>> starting_;
     Loop::TimerId core_timer_ = 0;
     uint64_t woken_seq_ = 0;

@@ -13,7 +13,6 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t STEP_FILES_BYTES = 64 << 10;  /* of a step's folder, beside its script */
-constexpr int64_t SPACE_AGAIN_MS = 5000;
 
 void log_record(const Record &record)
 {
@@ -56,8 +55,10 @@ void Daemon::perform(const Record &record)
 /* Sends one if its user wants it. */
 void Daemon::mail(const Record &record)
 {
+    bool could_not_start = record.event == record::REQUEUED &&
+        record.data["reason"] == state().start_pause.reason;    /* perhaps every minute */
     bool may_be = record.event == record::STARTED || record.event == record::ENDED ||
-        record.event == record::REQUEUED;
+        (record.event == record::REQUEUED && !could_not_start);
     const Job *job = mailer_ && may_be ? state().job(record.job) : nullptr;
     auto known = job ? launch(record.job) : nullptr;
     if (!known || known->mail_events.empty())
@@ -95,37 +96,30 @@ void Daemon::perform(const StartStep &start)
     });
 }
 
-/* While the store cannot be read, no answer is sent: the core repeats the query.  While the disk is
- * full, a step waits: the failure would count as one of its node. */
 void Daemon::start_step(const StartStep &start, const User &user)
 {
     auto row = journal_.launch(start.job);
     if (!row) {
         log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
-        return;
+        return cannot_start_now(start, "its store cannot be read");
     }
     size_t script_bytes = row.value() ? row.value()->script.size() : 0;
     if (!journal_.make_space(STEP_FILES_BYTES + static_cast<int64_t>(script_bytes))) {
-        wait_for_space(start);
-        return;
+        log_line(LogLevel::WARNING, "a step waits for space on the disk of the store",
+                 {{"job", start.job}, {"step", start.step}});
+        return cannot_start_now(start, "the disk of its store is full");
     }
     steps_->start(start.job, start.step, [&](const std::string &folder) {
         return make_program(start, row.value(), folder, user);
     });
 }
 
-/* A step that was cancelled meanwhile is not started: the core queries it, and it is not found. */
-void Daemon::wait_for_space(const StartStep &start)
+/* Neither the job nor its node is the cause.  It may run already: the order may be a repetition. */
+void Daemon::cannot_start_now(const StartStep &start, const std::string &cause)
 {
-    log_line(LogLevel::WARNING, "a step waits for space on the disk of the store",
-             {{"job", start.job}, {"step", start.step}});
-    starting_.insert({start.job, start.step});
-    loop_.after(SPACE_AGAIN_MS, [this, start] {
-        starting_.erase({start.job, start.step});
-        const Job *job = state().job(start.job);
-        if (job && job->state == JobState::STARTING && job->step == start.step)
-            perform(start);
-    });
+    if (!steps_->exists(start.job, start.step))
+        journal_.notify(
+            StepStartFailed{start.job, start.step, cannot_start(cause), false, true});
 }
 
 Result<Steps::Program> Daemon::make_program(

@@ -38,7 +38,8 @@ void SimulatedCluster::perform(const StartStep &action)
                     [this](const Block &block) { return failed_nodes_.contains(block.node); });
     if (failed || chance(options_.faults.start_fails)) {
         step.ended = true;
-        step.reports.push_back(StepStartFailed{step.job, step.number, "no"});
+        bool own_fault = !failed && (step.job + step.number) % 4 == 0;
+        step.reports.push_back(StepStartFailed{step.job, step.number, "no", false, own_fault});
         return report_all(step);
     }
     step.world = action.blocks;

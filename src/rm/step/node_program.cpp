@@ -12,6 +12,8 @@
 #include <fstream>
 
 #include "base/command.h"
+#include "base/lacks_resource.h"
+#include "base/log.h"
 #include "base/words.h"
 
 namespace elastic::rm {
@@ -125,10 +127,15 @@ void NodeProgram::start()
 {
     timer_ = 0;
     std::string error = prepare_and_start();
-    if (!error.empty())
+    if (!error.empty() && lacks_resource(errno)) {      /* the node is not the cause */
+        log_line(LogLevel::WARNING, "a program on a node cannot be started at present",
+                 {{"job", spec_.job}, {"error", error}});
+        timer_ = loop_.after(START_AGAIN_MS, [this] { start(); });
+    } else if (!error.empty()) {
         timer_ = loop_.after(0, [this, error] { finish({error, ""}); });
-    else if (!connect())
+    } else if (!connect()) {
         connect_later();
+    }
 }
 
 std::string NodeProgram::prepare_and_start()
@@ -175,7 +182,7 @@ void NodeProgram::ended()
     auto exit = parse<StepExitFile>(json);
     if (!exit)
         return finish({"its supervisor was killed, or could not start", ""});
-    if (exit.value().node_leaves) {
+    if (exit.value().node_leaves || exit.value().own_fault) {
         timer_ = loop_.after(START_AGAIN_MS, [this] { start(); });
         return;
     }

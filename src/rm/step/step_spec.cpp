@@ -42,8 +42,10 @@ std::string write_file(const std::string &folder, const char *name, const std::s
                 rename(fresh.c_str(), path.c_str()) == 0;
     if (done)
         return "";
-    std::string error = "cannot write " + path + ": " + strerror(errno);
+    int code = errno;
+    std::string error = "cannot write " + path + ": " + strerror(code);
     unlink(fresh.c_str());
+    errno = code;
     return error;
 }
 

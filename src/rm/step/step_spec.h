@@ -89,8 +89,9 @@ struct StepExitFile {
     /* elastic-stepd received an order to end: the node shuts down regularly */
     bool node_leaves = false;
     int64_t cpu_ms = -1, rss_bytes = -1;        /* as in StepEnded; -1: unknown */
+    bool own_fault = false;     /* as in StepStartFailed */
     ELASTIC_FIELDS(started, exit_code, reason, signalled, node_fault, node_leaves, cpu_ms,
-                   rss_bytes)
+                   rss_bytes, own_fault)
 };
 
 /* Lines of elastic-stepd, on each connection and after each change. */

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/lacks_resource.h"
 #include "base/log.h"
 #include "base/systemd_notify.h"
 #include "step/as_user.h"
@@ -236,10 +237,14 @@ int Stepd::run()
             node_leaves();
     });
     watch_listen();
+    errno = 0;
     std::string error = start();
     if (!error.empty()) {
+        bool own_fault = lacks_resource(errno);
         program_ = 0;
-        finish({false, 127, error, false, true});
+        StepExitFile exit{false, 127, error, false, !own_fault};
+        exit.own_fault = own_fault;
+        finish(exit);
     }
     if (!written_)
         loop_.run([] {});

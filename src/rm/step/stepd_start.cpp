@@ -41,6 +41,7 @@ std::string spawn_stepd(const std::string &stepd, const std::string &folder, int
     int code = posix_spawn(&pid, stepd.c_str(), &files, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
+    errno = code;
     return code == 0 ? "" : "cannot run " + stepd +
             " (job.stepd in the configuration): " + strerror(code);
 }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/lacks_resource.h"
 #include "base/log.h"
 #include "step/as_user.h"
 #include "step/control_group.h"
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t REMAINING_POLL_MS = 200;
+constexpr int64_t REMOVE_AGAIN_MS = 2000;
 constexpr int64_t HEARD_LOOK_MS = 5, RECEIVED_MS = 2000;
 
 template <class File>
@@ -145,8 +147,7 @@ Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
         steps_[key] = std::move(fresh);
         return &step;           /* elastic-stepd reports the rest */
     }
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS ||
-        errno == EAGAIN) {      /* that does not contain it */
+    if (lacks_resource(errno)) {        /* that does not contain it */
         steps_[key] = std::move(fresh);
         connect_later(step);
         return &step;
@@ -300,7 +301,9 @@ void Steps::stepd_closed(Step &step)
         end(step, StepEnded{job, number, exit->exit_code, exit->reason, exit->signalled,
                             exit->cpu_ms, exit->rss_bytes});
     else
-        end(step, StepStartFailed{job, number, exit->reason, exit->node_fault});
+        end(step, exit->own_fault
+                      ? own_fault(step, exit->reason, "elastic-stepd " + exit->reason)
+                      : StepStartFailed{job, number, exit->reason, exit->node_fault});
 }
 
 /* elastic-stepd was killed: its program got SIGTERM, or is ended here. */
@@ -357,13 +360,19 @@ void Steps::end_when_received(Step &step, EventContent content, int64_t until_ms
     notify(step, *step.end);
 }
 
+void Steps::remove_folder(const std::string &folder)
+{
+    if (!remove_step_folder(folder))
+        loop_.after(REMOVE_AGAIN_MS, [this, folder] { remove_folder(folder); });
+}
+
 void Steps::discard(JobId job, uint32_t number)
 {
     auto found = steps_.find({job, number});
     if (found == steps_.end())
         return;
     loop_.cancel(found->second->rest_timer);
-    remove_step_folder(found->second->folder);
+    remove_folder(found->second->folder);
     /* This object may be the caller. */
     std::shared_ptr<Step> same = std::move(found->second);
     steps_.erase(found);

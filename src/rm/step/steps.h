@@ -39,6 +39,9 @@ struct StepsConfig {
     FirstGpu first_gpu = {};
 };
 
+/* For users: why no job starts at present. */
+std::string cannot_start(const std::string &cause);
+
 class Steps {
   public:
     /* False: the event changes nothing, and is not stored. */
@@ -70,6 +73,8 @@ class Steps {
     };
     using Make = std::function<Result<Program>(const std::string &folder)>;
     void start(JobId job, uint32_t step, const Make &make);
+    /* Whether it was started, by this elasticd or an earlier one. */
+    bool exists(JobId job, uint32_t step) { return find_or_adopt(job, step) != nullptr; }
     void resize(const ResizeStep &resize);
     void cancel(const CancelRequest &cancel);
     void refuse(const RefuseSizeRequest &refusal);
@@ -104,7 +109,13 @@ class Steps {
     Step *find_or_adopt(JobId job, uint32_t step);
     std::string folder_of(const Key &key) const;
     std::unique_ptr<Step> adopt(const Key &key);
-    std::string create(Step &step, const Make &make, bool &node_fault);
+    struct Blame {
+        bool node = false;
+        std::string own;        /* what elasticd lacks; empty: nothing */
+    };
+    std::string create(Step &step, const Make &make, Blame &blame);
+    static StepStartFailed own_fault(const Step &step, const std::string &error,
+                                     const std::string &cause);
     void connect_later(Step &step);
     std::optional<FileOwner> owner_of_files(const Step &step) const;
     std::string write_hosts(const Step &step, const std::string &hosts,
@@ -122,6 +133,7 @@ class Steps {
     bool notify(Step &step, EventContent content);
     void report(Step &step);
     void end(Step &step, EventContent content);
+    void remove_folder(const std::string &folder);
     void end_when_received(Step &step, EventContent content, int64_t until_ms);
 
     Loop &loop_;

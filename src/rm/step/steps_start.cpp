@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/lacks_resource.h"
 #include "base/log.h"
 #include "step/control_group.h"
 #include "step/steps_step.h"
@@ -19,13 +20,19 @@ constexpr const char *FILES_LIMIT = "nofile";
 
 }  // namespace
 
-void remove_step_folder(const std::string &folder)
+std::string cannot_start(const std::string &cause)
+{
+    return "elasticd cannot start jobs now, and will try again: " + cause;
+}
+
+bool remove_step_folder(const std::string &folder)
 {
     std::error_code code;
     std::filesystem::remove_all(folder, code);
     if (code)
         log_line(LogLevel::WARNING, "cannot remove the folder of a step",
                  {{"folder", folder}, {"error", code.message()}});
+    return !lacks_resource(code.value());
 }
 
 void Steps::start(JobId job, uint32_t step, const Make &make)
@@ -39,38 +46,57 @@ void Steps::start(JobId job, uint32_t step, const Make &make)
     fresh->key = {job, step};
     fresh->folder = folder_of(fresh->key);
     Step &entry = *(steps_[fresh->key] = std::move(fresh));
-    bool node_fault = false;
-    std::string error = create(entry, make, node_fault);
+    Blame blame;
+    std::string error = create(entry, make, blame);
     if (!error.empty())
-        end(entry, StepStartFailed{job, step, error, node_fault});
+        end(entry, blame.own.empty() ? StepStartFailed{job, step, error, blame.node}
+                                     : own_fault(entry, error, blame.own));
 }
 
-/* `node_fault`: the program is not the cause. */
-std::string Steps::create(Step &step, const Make &make, bool &node_fault)
+/* Users see the reason, the log has the details. */
+StepStartFailed Steps::own_fault(const Step &step, const std::string &error,
+                                 const std::string &cause)
 {
+    auto [job, number] = step.key;
+    log_line(LogLevel::ERROR, "elasticd cannot start a step at present, and will try again",
+             {{"job", job}, {"step", number}, {"error", error}});
+    return {job, number, cannot_start(cause), false, true};
+}
+
+/* `blame` is not empty if the program is not the cause of an error. */
+std::string Steps::create(Step &step, const Make &make, Blame &blame)
+{
+    auto own_or_node = [&blame](std::string error) {
+        const char *cause =
+            errno == EAGAIN ? "no more processes can be made here" : strerror(errno);
+        blame = lacks_resource(errno) ? Blame{false, cause} : Blame{true, ""};
+        return error;
+    };
     remove_step_folder(step.folder);
-    node_fault = true;
     if (mkdir(step.folder.c_str(), config_.as_root ? 0711 : 0700) != 0)
-        return "cannot make " + step.folder + ": " + strerror(errno);
+        return own_or_node("cannot make " + step.folder + ": " + strerror(errno));
+    errno = 0;
     auto program = make(step.folder);
-    node_fault = static_cast<bool>(program);
     if (!program)
-        return program.error();
+        return lacks_resource(errno) ? own_or_node(program.error()) : program.error();
     StepSpec &spec = program.value().spec;
     step.uid = spec.uid;
+    const User &user = program.value().user;
+    blame.own = user.error;
+    if (!user.error.empty())
+        return user.error;
+    if (!user.exists && config_.as_root && spec.uid != 0)
+        return "there is no user with the number " + std::to_string(spec.uid) + " on this machine";
     std::string error;
     if (!config_.control_group.empty()) {
         spec.control_group = step_group(config_.control_group, step.key.first, step.key.second);
+        errno = 0;
         error = make_control_group(spec.control_group);
         if (error.empty() && program.value().confine)
             error = program.value().confine(spec.control_group);
     }
     if (!error.empty())
-        return error;
-    const User &user = program.value().user;
-    node_fault = user.exists || !config_.as_root || spec.uid == 0;
-    if (!node_fault)
-        return "there is no user with the number " + std::to_string(spec.uid) + " on this machine";
+        return own_or_node(error);
     spec.user = user.name;
     spec.gid = user.gid;
     spec.groups = user.groups;
@@ -88,7 +114,9 @@ std::string Steps::create(Step &step, const Make &make, bool &node_fault)
     if (error.empty())
         error = write_file(step.folder, STEP_SPEC_FILE,
                            write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
-    return error.empty() ? launch_stepd(step) : error;
+    if (error.empty())
+        error = launch_stepd(step);
+    return error.empty() ? error : own_or_node(error);
 }
 
 /* Files that the user's own processes read belong to the user. */

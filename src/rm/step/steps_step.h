@@ -30,8 +30,9 @@ struct Steps::Step {
     Loop::TimerId rest_timer = 0;
 };
 
-/* Removes the folder of a step, with its content; a failure is logged. */
-void remove_step_folder(const std::string &folder);
+/* Removes the folder of a step, with its content; a failure is logged.  False: descriptors or other
+ * resources are missing at present. */
+bool remove_step_folder(const std::string &folder);
 
 }  // namespace elastic::rm
 
