@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import stat
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -290,3 +291,19 @@ def scripts_of_ended_jobs_do_not_fill_the_disk(bench: Bench) -> None:
     print(f"# {accepted} scripts of 1 MB were accepted, the store has {stored // 1000} kB")
     expect(accepted >= 5 and stored < 16000000, f"{accepted} scripts, {stored} bytes")
     expect(len(run_as(GOOD, lambda: daemon.get(f"/v1/jobs/{cancelled}/script").body)) > 100000, "another user's script is there")
+
+
+def a_user_with_too_many_processes_reads_it(bench: Bench) -> None:
+    daemon, work = two_users(bench, '[scheduling]\nstart_pause = "100ms"\n')
+    assert daemon.process
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NPROC, (1, 1))  # of each user's processes; root has no limit
+    others = [subprocess.Popen(["sleep", "1000"], user=BAD, group=BAD, cwd="/") for _ in range(3)]
+    try:
+        spec = daemon.spec("true") | {"directory": str(work)}
+        number = run_as(BAD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
+        job = daemon.wait_end(number)
+    finally:
+        for process in others:
+            process.kill()
+            process.wait()
+    expect("the user has too many processes on this host (ulimit -u): cannot run" in job["reason"], f"the reason: {job['reason']}")

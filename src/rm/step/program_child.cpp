@@ -118,7 +118,10 @@ void reset_signals()
     auto arguments = pointers_to(spec.arguments), environment = pointers_to(spec.environment);
     environ = environment.data();       /* execvp reads PATH there */
     execvp(arguments[0], arguments.data());
-    give_up(report, "cannot run", arguments[0]);
+    give_up(report,
+            errno == EAGAIN ? "the user has too many processes on this host (ulimit -u): cannot run"
+                            : "cannot run",
+            arguments[0]);
 }
 
 }  // namespace elastic::rm
