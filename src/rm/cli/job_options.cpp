@@ -406,6 +406,9 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         if (!value.empty())
             request[name] = value;
     }
+    if (working_directory.empty() && !options.directory.starts_with("/"))
+        return Error{"the present directory does not exist any more, or cannot be read: give an "
+                     "absolute one (-D)"};
     request["directory"] = absolute(options.directory, working_directory);
     request["environment"] = chosen_environment(options.environment, environment);
     std::vector<std::string> mpiexec = options.mpiexec;

@@ -142,5 +142,19 @@ TEST(JobOptionsTest, only_lines_at_the_head_of_a_script_are_options)
     EXPECT_FALSE(script_options("#ELASTIC 'open\n"));
 }
 
+/* A shell whose directory was removed. */
+TEST(JobOptionsTest, without_a_present_directory_an_absolute_one_is_needed)
+{
+    JobOptions options;
+    for (const char *relative : {"", "results"}) {
+        options.directory = relative;
+        EXPECT_EQ(job_request(options, "", {}).error(),
+                  "the present directory does not exist any more, or cannot be read: give an "
+                  "absolute one (-D)");
+    }
+    options.directory = "/there";
+    EXPECT_EQ(job_request(options, "", {}).value()["directory"], "/there");
+}
+
 }  // namespace
 }  // namespace elastic
