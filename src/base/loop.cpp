@@ -20,6 +20,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int EVENTS_MAX = 128;         /* of one turn */
+constexpr double TURN_S = 0.003;        /* for work that can wait */
 
 int64_t clock_ms(clockid_t clock)
 {
@@ -208,18 +209,23 @@ void Loop::run_timers()
     }
 }
 
+bool Loop::has_time() const
+{
+    return processor_seconds() - turn_begin_s_ < TURN_S;
+}
+
 void Loop::run(const Task &end_of_turn, const std::function<void(double)> &turned)
 {
     stopped_ = false;
     while (!stopped_) {
-        double begin = processor_seconds();
+        turn_begin_s_ = processor_seconds();
         int timeout_ms = wait_ms();
         turn_again_ = false;
         deliver(timeout_ms);
         run_timers();
         end_of_turn();
         if (turned)
-            turned(processor_seconds() - begin);
+            turned(processor_seconds() - turn_begin_s_);
     }
 }
 

@@ -65,6 +65,9 @@ class Loop {
     void reap_children();
     /* Runs another turn without waiting. */
     void turn_again() { turn_again_ = true; }
+    /* Whether this turn has used little processor time yet.  If not, work that can wait should
+     * wait for a later turn: meanwhile no descriptor is served. */
+    bool has_time() const;
 
     /* Until stop().  `turned`, if set, is called after each turn with its processor time, in
      * seconds. */
@@ -93,6 +96,7 @@ class Loop {
     uint64_t next_generation_ = 1;
     TimerId next_timer_ = 1;
     bool stopped_ = false, turn_again_ = false;
+    double turn_begin_s_ = 0;           /* of the processor's time */
 };
 
 }  // namespace elastic::rm

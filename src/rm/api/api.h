@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/node_users.h"
 #include "daemon/daemon.h"
 #include "http/access.h"
 #include "http/body_reader.h"
@@ -47,7 +48,7 @@ class Api : public RequestHandler {
     /* Checks before the body is read: user, rate, and whether the resource exists. */
     std::optional<HttpResponse> admit(HttpRequest &request) override;
     /* After admit(). */
-    void handle(const HttpRequest &request, Responder responder) override;
+    void handle(HttpRequest request, Responder responder) override;
 
   private:
     /* A request in progress. */
@@ -66,6 +67,8 @@ class Api : public RequestHandler {
     };
     static const std::vector<Route> &routes();
 
+    /* When its turn has come. */
+    void serve(const HttpRequest &request, const Responder &responder);
     /* No exception leaves it: each becomes an answer. */
     void answer_safely(const Responder &responder, const std::string &path,
                        const std::function<void()> &task);
@@ -158,15 +161,6 @@ class Api : public RequestHandler {
     std::string reason_without_sample(const Job &job) const;
     Json loops_json(const Job &job);
     Json backend_json() const;
-    struct NodeUser {
-        const Job *job;
-        int processes;      /* including leaving ones */
-        int extra_slots;         /* beside its world */
-        int spawned;            /* processes of MPI_Comm_spawn, with a slot or without */
-    };
-    using UsersOfNode = std::vector<NodeUser>;
-    using NodeUsers = std::vector<UsersOfNode>;
-    NodeUsers node_users(const std::vector<const Node *> &nodes) const;
     struct NodeRange {
         std::map<std::string, Node>::const_iterator begin, end;
     };
@@ -181,9 +175,12 @@ class Api : public RequestHandler {
     bool add_living_jobs(const std::shared_ptr<ReportQuery> &query);
     void compute_report(const std::shared_ptr<ReportQuery> &query);
     struct NodeList;
+    bool find_nodes(const std::shared_ptr<NodeList> &list);
     bool write_nodes(const std::shared_ptr<NodeList> &list);
-    Json node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const;
-    Json node_json(const Caller &caller, const Node &node) const;
+    Json node_json(const Caller &caller, const Node &node,
+                   const std::vector<NodeUser> &users) const;
+    /* Null: it does not exist (any more). */
+    void respond_node(const Responder &responder, const Caller &caller, const std::string &name);
     struct RecordsWanted;
     void send_records(Call &call, RecordQuery query);
     void wait_for_records(const std::shared_ptr<RecordsWanted> &wanted);

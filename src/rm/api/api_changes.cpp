@@ -219,8 +219,7 @@ void Api::drain(Call &call)
     query_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
                [this, responder = call.responder, caller = call.caller,
                 name = call.argument](const Answer &) {
-                   const Node *node = daemon_.state().node(name);
-                   respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
+                   respond_node(responder, caller, name);
                });
 }
 
@@ -234,8 +233,7 @@ void Api::resume(Call &call)
     query_core(call, Resume{daemon_.next_request_id(), call.argument},
                [this, responder = call.responder, caller = call.caller,
                 name = call.argument](const Answer &) {
-                   const Node *node = daemon_.state().node(name);
-                   respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
+                   respond_node(responder, caller, name);
                });
 }
 

@@ -7,55 +7,16 @@
 
 namespace elastic::rm {
 
-/* The users of these nodes: one pass over all blocks, for any number of nodes. */
-Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
-{
-    NodeUsers users(nodes.size());
-    NodeTable index;
-    for (size_t i = 0; i < nodes.size(); i++)
-        index.set(nodes[i]->name, static_cast<uint32_t>(i));
-    if (nodes.empty())
-        return users;
-    for (JobId id : daemon_.state().indices().allocated) {
-        const Job &job = daemon_.state().jobs.at(id);
-        auto add = [&](const Blocks &blocks, int NodeUser::*what) {
-            for (const Block &block : blocks) {
-                uint32_t number = index.of(block.node);
-                if (number == NodeTable::NONE)
-                    continue;
-                UsersOfNode &here = users[number];
-                if (here.empty() || here.back().job != &job)
-                    here.push_back({&job, 0, 0, 0});
-                here.back().*what += block.processes;
-            }
-        };
-        add(job.blocks, &NodeUser::processes);
-        for (const Departure &departure : job.departures)
-            add(departure.blocks, &NodeUser::processes);
-        add(slots_of(job), &NodeUser::extra_slots);
-        for (size_t i = 0; job.slots && i < job.slots->spawned.size(); i++) {
-            const NodeProcesses &each = job.slots->spawned[i];
-            if (const Node *node = daemon_.state().node(each.node))
-                add({{node->name, each.processes}}, &NodeUser::spawned);
-        }
-    }
-    return users;
-}
-
-Json Api::node_json(const Caller &caller, const Node &node) const
-{
-    return node_json(caller, node, node_users({&node})[0]);
-}
-
-Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const
+Json Api::node_json(const Caller &caller, const Node &node,
+                    const std::vector<NodeUser> &users) const
 {
     Json jobs = Json::array();
-    for (const auto &[job, processes, extra_slots, spawned] : users)
-        jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
-                        {"processes", processes},
-                        {"places", extra_slots},
-                        {"spawned", spawned},
-                        {"cores", (processes + extra_slots) * job->spec.cores_per_process}});
+    for (const NodeUser &user : users)
+        jobs.push_back({{"job", may_see(caller, user.uid) ? Json(user.job) : Json()},
+                        {"processes", user.processes},
+                        {"places", user.extra_slots},
+                        {"spawned", user.spawned},
+                        {"cores", (user.processes + user.extra_slots) * user.cores_per_process}});
     return {{"name", node.name},
             {"cores", node.cores},
             {"state", state_of(node)},
@@ -93,14 +54,18 @@ Api::NodeRange Api::read_range(QueryReader &query) const
     return range;
 }
 
-/* A list of nodes in progress. */
+/* A list of nodes in progress: the nodes are searched, then their users, then they are written. */
 struct Api::NodeList {
     UserSlots::Slot slot;
     Responder responder;
     Caller caller;
-    std::vector<std::string> names;
+    std::string next, last;             /* names; empty: of the first and of the last node */
+    std::vector<std::string> states;
+    size_t limit = 0;
+    std::vector<NodeName> names;
     int64_t cores = 0, used = 0;
     bool more = false;
+    std::optional<NodeUsers> users;
     size_t written = 0;
     std::string text;
 };
@@ -108,44 +73,62 @@ struct Api::NodeList {
 void Api::get_nodes(Call &call)
 {
     QueryReader query(call.request.query);
-    NodeRange range = read_range(query);
     auto list = std::make_shared<NodeList>();
     list->responder = call.responder;
     list->caller = call.caller;
-    auto states = query.list("state");
-    auto limit = static_cast<size_t>(query.number("limit", 1, INT32_MAX, INT32_MAX));
+    read_range(query);
+    list->next = query.text("first");
+    list->last = query.text("last");
+    list->states = query.list("state");
+    list->limit = static_cast<size_t>(query.number("limit", 1, INT32_MAX, INT32_MAX));
     query.finish();
-    for (auto entry = range.begin; entry != range.end; ++entry) {
+    daemon_.user_slots().take(call.caller.uid, [this, list](UserSlots::Slot slot) {
+        list->slot = std::move(slot);
+        in_slices(list->responder, [this, list] { return find_nodes(list); });
+    });
+}
+
+/* Some more nodes of the list. */
+bool Api::find_nodes(const std::shared_ptr<NodeList> &list)
+{
+    constexpr size_t AT_ONCE = 500;
+    const auto &nodes = daemon_.state().nodes;
+    auto entry = list->next.empty() ? nodes.begin() : nodes.lower_bound(list->next);
+    auto end = list->last.empty() ? nodes.end() : nodes.upper_bound(list->last);
+    for (size_t examined = 0; entry != end && examined < AT_ONCE; ++entry, examined++) {
         const Node &node = entry->second;
         list->cores += node.cores;
         list->used += node.used;
-        if (!states.empty() &&
-            std::find(states.begin(), states.end(), state_of(node)) == states.end())
+        if (!list->states.empty() &&
+            std::ranges::find(list->states, state_of(node)) == list->states.end())
             continue;
-        if (list->names.size() < limit)
+        if (list->names.size() < list->limit)
             list->names.push_back(node.name);
         else
             list->more = true;
     }
-    daemon_.user_slots().take(call.caller.uid, [this, list](UserSlots::Slot slot) {
-        list->slot = std::move(slot);
-        in_slices(list->responder, [this, list] { return write_nodes(list); });
+    if (entry != end) {
+        list->next = entry->first;
+        return true;
+    }
+    list->users.emplace(list->names);
+    in_slices(list->responder, [this, list] {
+        return list->users->add_some(daemon_.state()) || write_nodes(list);
     });
+    return false;
 }
 
 /* Writes some more of them. */
 bool Api::write_nodes(const std::shared_ptr<NodeList> &list)
 {
     constexpr size_t AT_ONCE = 50;
-    std::vector<const Node *> shown;
-    for (; list->written < list->names.size() && shown.size() < AT_ONCE; list->written++)
-        if (const Node *node = daemon_.state().node(list->names[list->written]))
-            shown.push_back(node);
-    NodeUsers users = node_users(shown);
-    for (size_t i = 0; i < shown.size(); i++)
-        list->text += (list->text.empty() ? "" : ",") +
-            node_json(list->caller, *shown[i], users[i])
-                .dump(-1, ' ', false, Json::error_handler_t::replace);
+    for (size_t i = 0; i < AT_ONCE && list->written < list->names.size(); i++, list->written++) {
+        const Node *node = daemon_.state().node(list->names[list->written]);
+        if (node)
+            list->text += (list->text.empty() ? "" : ",") +
+                node_json(list->caller, *node, list->users->of(list->written))
+                    .dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
     bool is_full = list->text.size() > ANSWER_BYTES_MAX;
     if (list->written < list->names.size() && !is_full)
         return true;
@@ -162,12 +145,23 @@ bool Api::write_nodes(const std::shared_ptr<NodeList> &list)
 void Api::get_node(Call &call)
 {
     QueryReader(call.request.query).finish();
-    const Node *node = daemon_.state().node(call.argument);
-    if (!node)
+    if (!daemon_.state().node(call.argument))
         throw ApiError{
             404, "not_found",
             "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
-    respond_json(call.responder, {{"node", node_json(call.caller, *node)}});
+    respond_node(call.responder, call.caller, call.argument);
+}
+
+void Api::respond_node(const Responder &responder, const Caller &caller, const std::string &name)
+{
+    auto users = std::make_shared<NodeUsers>(std::vector<NodeName>{name});
+    in_slices(responder, [this, responder, caller, name, users] {
+        if (users->add_some(daemon_.state()))
+            return true;
+        const Node *node = daemon_.state().node(name);
+        respond_json(responder, {{"node", node ? node_json(caller, *node, users->of(0)) : Json()}});
+        return false;
+    });
 }
 
 }  // namespace elastic::rm

@@ -146,14 +146,14 @@ void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t 
 void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
                         Timeline::Query query)
 {
-    Json nodes = Json::array();
+    std::vector<std::pair<NodeName, int>> nodes;
     bool all = range.begin == daemon_.state().nodes.begin() &&
         range.end == daemon_.state().nodes.end();
     bool is_first = query.before == INT64_MAX;
     NodeTable wanted;
     for (auto entry = range.begin; entry != range.end; ++entry) {
         if (is_first)           /* further pages have the same values */
-            nodes.push_back({{"name", entry->first}, {"cores", entry->second.cores}});
+            nodes.emplace_back(entry->second.name, entry->second.cores);
         if (!all)
             wanted.set(entry->second.name, 0);
     }
@@ -196,15 +196,18 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
                  {"from_ms", segment.from_ms + offset_ms},
                  {"to_ms", segment.to_ms == NEVER ? Json() : Json(segment.to_ms + offset_ms)}});
         }
+        Json shown_nodes = Json::array();
+        for (const auto &[name, cores] : nodes)
+            shown_nodes.push_back({{"name", name}, {"cores", cores}});
         Json json = {{"from_ms", from_ms},
                      {"to_ms", to_ms},
-                     {"nodes", std::move(nodes)},
+                     {"nodes", std::move(shown_nodes)},
                      {"segments", std::move(segments)},
                      {"next", found->older ? Json(found->segments.front().number) : Json()},
                      {"more", found->older || found->discarded}};
         return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     };
-    read<std::string>(call.caller, call.responder, task,
+    read<std::string>(call.caller, call.responder, std::move(task),
                       [this, responder = call.responder](std::string text) {
                           respond_text(responder, std::move(text));
                       });

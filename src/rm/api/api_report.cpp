@@ -1,5 +1,6 @@
 /* See api.h: a report on many jobs, for example their waits and run times. */
 
+#include <deque>
 #include <set>
 #include <unordered_set>
 
@@ -21,7 +22,7 @@ struct Api::ReportQuery {
 
     JobId after = 0;                    /* jobs up to this one have been visited */
     int64_t now_ms = 0, cores = 0;
-    std::vector<JobFacts> living;
+    std::deque<JobFacts> living;        /* grows without moves of all */
     EndedJobs::Facts ended;
 
     bool wants(JobId id, uint32_t uid, int64_t submitted_ms) const

@@ -187,10 +187,13 @@ struct Record {
      * separately. */
     const char *list = nullptr; /* name of the list; null: no list */
     Blocks blocks = {};
+    /* One more member: of a submitted job.  The tasks of an array share it. */
+    std::shared_ptr<const JobSpec> spec = nullptr;
 
     Json whole_data() const;
-    /* For a Record whose data were read as JSON: moves the list to its member. */
-    void find_list();
+    /* For a Record whose data were read as JSON: moves the list and the specification to their
+     * members. */
+    void find_members();
     template <class Self, class Visit> static void fields(Self &self, Visit &visit)
     {
         visit("number", self.number);

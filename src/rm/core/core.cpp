@@ -167,7 +167,7 @@ void Core::Impl::record(const char *event, JobId job, const std::string &node, J
     state.records++;
     if (keeps_history)
         out_.push_back(
-            Record{state.records, state.now_ms, event, job, node, std::move(data), nullptr, {}});
+            Record{state.records, state.now_ms, event, job, node, std::move(data)});
 }
 
 void Core::Impl::unexpected(const std::string &what, JobId job)
@@ -287,32 +287,35 @@ void Core::Impl::on(const Submit &event)
     state.requests[event.request] = state.last_job + 1;
     JobId first = state.last_job + 1;
     if (spec.array.empty())
-        add(event.request, spec, open, std::nullopt);
+        add(event.request, std::make_shared<const JobSpec>(std::move(spec)), open, std::nullopt);
     else
-        add_tasks(event.request, spec, open);
+        add_tasks(event.request, std::move(spec), open);
     answer(event.request, first);
 }
 
-void Core::Impl::add(const std::string &request, const JobSpec &spec,
+void Core::Impl::add(const std::string &request, const std::shared_ptr<const JobSpec> &spec,
                      const std::vector<Dependency> &open, std::optional<ArrayTask> task)
 {
     Job &job = state.jobs.add(++state.last_job);
     job.request = request;
-    job.spec = spec;
-    job.held = spec.held;
+    job.spec = *spec;
+    job.held = spec->held;
     job.task = task;
     job.submitted_ms = state.now_ms;
     job.waits_for = open;
-    job.deferred = spec.begin_ms > state.now_ms;
-    job.deadline_ms = job.deferred ? spec.begin_ms : NEVER;
+    job.deferred = spec->begin_ms > state.now_ms;
+    job.deadline_ms = job.deferred ? spec->begin_ms : NEVER;
     state.enter(job, state.now_ms);
     state.index(job);
-    record(record::SUBMITTED, job, [&]() -> Json {
-        Json data = {{"spec", write(spec)}};
-        if (task)
-            data.update({{"array", task->array}, {"index", task->index}});
-        return data;
-    });
+    state.records++;
+    if (!keeps_history)
+        return;
+    Json data = Json::object();
+    if (task)
+        data = {{"array", task->array}, {"index", task->index}};
+    Record record{state.records, state.now_ms, record::SUBMITTED, job.id, "", std::move(data)};
+    record.spec = spec;
+    out_.push_back(std::move(record));
 }
 
 namespace {

@@ -19,8 +19,9 @@ void Core::Impl::add_tasks(const std::string &request, JobSpec spec,
     counts.job = first;
     counts.tasks = static_cast<int>(array.indices.size());
     counts.limit = spec.singleton ? 1 : array.limit;
+    auto shared = std::make_shared<const JobSpec>(std::move(spec));
     for (int index : array.indices)
-        add(index == array.indices.front() ? request : "", spec, open,
+        add(index == array.indices.front() ? request : "", shared, open,
             ArrayTask{first, index, counts.limit > 0, false});
 }
 

@@ -68,8 +68,8 @@ class Core::Impl {
     void answer(const std::string &request, JobId job);
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
-    void add(const std::string &request, const JobSpec &spec, const std::vector<Dependency> &open,
-             std::optional<ArrayTask> task);
+    void add(const std::string &request, const std::shared_ptr<const JobSpec> &spec,
+             const std::vector<Dependency> &open, std::optional<ArrayTask> task);
     void cancel(Job &job, const Cancel &event);
     void record(const char *event, JobId job, const std::string &node, Json data);
     void record(const char *event, const Job &job, Json data)
@@ -84,8 +84,8 @@ class Core::Impl {
     {
         state.records++;
         if (keeps_history)
-            out_.push_back(
-                Record{state.records, state.now_ms, event, job.id, "", data(), list, blocks});
+            out_.push_back(Record{state.records, state.now_ms, event, job.id, "", data(), list,
+                                  blocks, nullptr});
     }
     void unexpected(const std::string &what, JobId job = 0);
     const Policy &rules() const

@@ -51,11 +51,19 @@ Json Record::whole_data() const
     Json whole = data;
     if (list)
         whole[list] = write(blocks);
+    if (spec)
+        whole["spec"] = write(*spec);
     return whole;
 }
 
-void Record::find_list()
+void Record::find_members()
 {
+    if (auto found = data.find("spec"); found != data.end()) {
+        if (Result<JobSpec> read = parse<JobSpec>(*found)) {
+            spec = std::make_shared<const JobSpec>(std::move(read.value()));
+            data.erase(found);
+        }
+    }
     for (const char *name : {"blocks", "joining"}) {
         auto found = data.find(name);
         if (found == data.end())

@@ -53,7 +53,7 @@ TEST(EventTest, the_list_of_a_record_is_one_of_its_data)
                                                             {{"node", "b"}, {"processes", 1}}}}}));
     Record again = std::get<Record>(action_from_json(json).value());
     EXPECT_TRUE(again.blocks.empty());
-    again.find_list();
+    again.find_members();
     EXPECT_EQ(again.blocks, record.blocks);
     EXPECT_EQ(again.data, record.data);
     EXPECT_EQ(to_json(Action(again)), json);

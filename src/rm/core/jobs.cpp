@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 Job &Jobs::change(JobId id)
 {
-    Job &job = by_id_.at(id)->second;
+    Job &job = (*by_id_.find(id))->second;
     keep(id, job);
     return job;
 }
@@ -14,19 +14,19 @@ Job &Jobs::change(JobId id)
 Job &Jobs::add(JobId id)
 {
     auto [added, is_new] = jobs_.try_emplace(id);
-    by_id_[id] = added;
+    by_id_.add(id).first = added;
     added->second.id = id;
     return added->second;
 }
 
 void Jobs::discard(JobId id)
 {
-    auto known = by_id_.find(id);
-    if (known == by_id_.end())
+    Map::iterator *known = by_id_.find(id);
+    if (!known)
         return;
-    keep(id, known->second->second);
-    jobs_.erase(known->second);
-    by_id_.erase(known);
+    keep(id, (*known)->second);
+    jobs_.erase(*known);
+    by_id_.erase(id);
 }
 
 void Jobs::keep(JobId id, const Job &job)

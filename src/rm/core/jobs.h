@@ -11,9 +11,8 @@
 
 #include <functional>
 #include <map>
-#include <unordered_map>
 
-#include "core/job.h"
+#include "core/job_map.h"
 
 namespace elastic::rm {
 
@@ -33,11 +32,12 @@ class Jobs {
     auto rend() const { return jobs_.rend(); }
     const_iterator find(JobId id) const
     {
-        auto known = by_id_.find(id);
-        return known == by_id_.end() ? jobs_.end() : const_iterator(known->second);
+        const Map::iterator *known = by_id_.find(id);
+        return known ? const_iterator(*known) : jobs_.end();
     }
     const_iterator lower_bound(JobId id) const { return jobs_.lower_bound(id); }
-    const Job &at(JobId id) const { return by_id_.at(id)->second; }
+    /* It must exist. */
+    const Job &at(JobId id) const { return (*by_id_.find(id))->second; }
     size_t size() const { return jobs_.size(); }
     bool empty() const { return jobs_.empty(); }
 
@@ -58,7 +58,7 @@ class Jobs {
 
     Map jobs_;
     /* read much more often than all else */
-    std::unordered_map<JobId, Map::iterator> by_id_;
+    JobMap<Map::iterator> by_id_;
     JobId next_ = 1, last_ = 0;         /* numbers that the snapshot still lacks */
     Map copies_;                          /* old content of these jobs */
 };

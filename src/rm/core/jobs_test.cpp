@@ -7,6 +7,34 @@
 namespace elastic::rm {
 namespace {
 
+TEST(JobMapTest, values_are_found_by_number_and_do_not_move)
+{
+    JobMap<int> map;
+    std::vector<JobId> ids = {1, 63, 64, 65, 1000000, 1ull << 40};
+    std::vector<int *> values;
+    for (JobId id : ids) {
+        auto [value, is_new] = map.add(id);
+        EXPECT_TRUE(is_new && value == 0) << id;
+        value = static_cast<int>(values.size());
+        values.push_back(&value);
+    }
+    for (size_t i = 0; i < ids.size(); i++) {
+        EXPECT_EQ(map.find(ids[i]), values[i]) << ids[i];
+        EXPECT_EQ(*values[i], static_cast<int>(i));
+        EXPECT_FALSE(map.add(ids[i]).second);
+    }
+    for (JobId other : {0, 2, 66, 999999})
+        EXPECT_EQ(map.find(other), nullptr) << other;
+    map.erase(64);
+    map.erase(64);
+    map.erase(77);
+    EXPECT_EQ(map.find(64), nullptr);
+    EXPECT_EQ(*map.find(65), 3);
+    EXPECT_TRUE(map.add(64).second);
+    map.clear();
+    EXPECT_EQ(map.find(1), nullptr);
+}
+
 std::map<JobId, std::string> reasons(const Jobs &jobs)
 {
     std::map<JobId, std::string> reasons;

@@ -42,7 +42,7 @@ void MetricsCollector::see(const Record &record)
     Life &life = lives_[record.job];
     if (event == record::SUBMITTED) {
         life.submitted_ms = record.time_ms;
-        life.cores_per_process = data.at("spec").at("cores_per_process").get<int>();
+        life.cores_per_process = record.spec->cores_per_process;
         first_ms_ = first_ms_ == NEVER ? record.time_ms : first_ms_;
     } else if (event == record::ALLOCATED) {
         life.started_ms = life.started_ms == NEVER ? record.time_ms : life.started_ms;

@@ -308,19 +308,19 @@ void State::index(const Job &job)
     job.worth.reset();
     freed_.erase(job.id);
     Facts now = facts(job);
-    auto [known, is_new] = facts_.try_emplace(job.id);
-    replace(job.id, known->second, now);
-    known->second = std::move(now);
+    Facts &known = facts_.add(job.id).first;
+    replace(job.id, known, now);
+    known = std::move(now);
 }
 
 void State::unindex(const Job &job)
 {
-    auto known = facts_.find(job.id);
-    if (known == facts_.end())
+    const Facts *known = facts_.find(job.id);
+    if (!known)
         return;
-    replace(job.id, known->second, Facts());
+    replace(job.id, *known, Facts());
     freed_.erase(job.id);
-    facts_.erase(known);
+    facts_.erase(job.id);
 }
 
 void State::replace(JobId id, const Facts &old, const Facts &now)
@@ -461,7 +461,7 @@ void State::find_runnable()
         int low = std::min(capacity, queue.capacity), high = std::max(capacity, queue.capacity);
         auto end = queue.jobs.lower_bound({high + 1, 0});
         for (auto job = queue.jobs.lower_bound({low + 1, 0}); job != end; ++job) {
-            const Facts &facts = facts_.at(job->second);
+            const Facts &facts = *facts_.find(job->second);
             if (job->first <= capacity)
                 indices_.runnable.insert(facts.uid, turn_of(facts.uid), *facts.queued);
             else

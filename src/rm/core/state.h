@@ -11,7 +11,6 @@
 #include <deque>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "core/config.h"
 #include "core/free_cores.h"
@@ -162,7 +161,7 @@ class State {
     LearnedPrograms learned;    /* results of earlier runs */
     std::deque<JobId> finished; /* oldest first */
     std::deque<Turn> turns;     /* jobs whose dependents are not examined yet */
-    std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
+    std::map<std::string, JobId> requests;    /* Job::request of the known jobs */
     std::map<JobId, JobArray> arrays;   /* arrays of which a task is known */
 
     /* Indices: derived data, maintained by index() and unindex(). */
@@ -382,11 +381,11 @@ class State {
     Indices indices_;
     Changes changes_;
     std::set<JobId> changed_arrays_;
-    std::unordered_map<JobId, Facts> facts_;
-    std::unordered_map<JobId, Booking> booked_;
+    JobMap<Facts> facts_;
+    JobMap<Booking> booked_;
     std::map<std::string, std::shared_ptr<const Partition>> partitions_;
     std::vector<Node *> by_number_;     /* by NodeName::number; null: no node of this machine */
-    mutable std::unordered_map<JobId, Freed> freed_;    /* of jobs unchanged since */
+    mutable JobMap<Freed> freed_;    /* of jobs unchanged since */
     mutable FreeCores free_cores_;
     mutable std::map<NodeSet, PositionSet> positions_;
     /* Partitions of jobs without the nodes of these reservations; all these jobs share them. */

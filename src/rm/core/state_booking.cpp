@@ -149,21 +149,20 @@ Booking::Booking(Shares all, bool of_whole) : shares(std::move(all))
 const Booking &State::booking(JobId id) const
 {
     static const Booking nothing;
-    auto found = booked_.find(id);
-    return found == booked_.end() ? nothing : found->second;
+    const Booking *found = booked_.find(id);
+    return found ? *found : nothing;
 }
 
 const State::Freed &State::freed_soon(const Job &job) const
 {
     free_cores();               /* after changes of nodes nothing is known */
-    auto [known, is_new] = freed_.try_emplace(job.id);
+    auto [found, is_new] = freed_.add(job.id);
     if (is_new) {
-        Freed &found = known->second;
         found.freed = booked(job.id);
         found.kept = shares(job.spec, pending_blocks(job));
         leave_differences(found.freed, found.kept);
     }
-    return known->second;
+    return found;
 }
 
 /* ---- bookings ------------------------------------------------------------------ */
@@ -197,7 +196,7 @@ template <class Visit> void each_difference(const Shares &before, const Shares &
 void State::book(const Job &job)
 {
     free_cores();               /* sets the positions of the nodes */
-    Booking now(shares(job), job.spec.whole_nodes), &booked = booked_[job.id];
+    Booking now(shares(job), job.spec.whole_nodes), &booked = booked_.add(job.id).first;
     freed_.erase(job.id);
     count_use(job.spec.uid, 0, now.cores - booked.cores);
     count_groups(job.spec.groups, {0, 0, now.cores - booked.cores});

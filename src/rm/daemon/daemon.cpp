@@ -41,7 +41,7 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
                [this](JobId id, uint32_t step, int64_t write_ms) {
                    return steps_->query_performance(id, step, write_ms);
                }),
-      user_slots_(loop_), sliced_work_(loop_), users_(loop_),
+      user_slots_(loop_), requests_(loop_), sliced_work_(loop_), users_(loop_),
       reader_(loop_)
 {
     started_ms_ = unix_ms();

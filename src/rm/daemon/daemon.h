@@ -37,6 +37,7 @@
 #include "daemon/group_limits.h"
 #include "daemon/partitions.h"
 #include "daemon/recovery.h"
+#include "daemon/request_queue.h"
 #include "daemon/reservations.h"
 #include "daemon/sliced_work.h"
 #include "daemon/user_slots.h"
@@ -96,6 +97,7 @@ class Daemon {
     Result<std::optional<Json>> ended(JobId job) { return journal_.ended(job); }
     /* Runs the task on the reader's thread; its data include all events so far. */
     void read_history(uint32_t uid, HistoryReader::Task task);
+    RequestQueue &requests() { return requests_; }
     SlicedWork &sliced_work() { return sliced_work_; }
     UserSlots &user_slots() { return user_slots_; }
     Loop &loop() { return loop_; }
@@ -257,6 +259,7 @@ class Daemon {
     std::unique_ptr<RequestHandler> interface_;
     std::vector<std::unique_ptr<HttpServer>> servers_;
     UserSlots user_slots_;
+    RequestQueue requests_;
     SlicedWork sliced_work_;
     UserDirectory users_;
     HistoryReader reader_;

@@ -2,8 +2,6 @@
 
 #include "daemon/history_reader.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 
 namespace elastic::rm {
@@ -35,10 +33,7 @@ void HistoryReader::add(uint32_t uid, Task task)
 {
     {
         std::lock_guard lock(mutex_);
-        auto user = std::ranges::find(users_, uid, &User::uid);
-        if (user == users_.end())
-            user = users_.insert(users_.end(), User{uid, {}});
-        user->tasks.push_back(std::move(task));
+        tasks_.push(uid, std::move(task));
     }
     woken_.notify_one();
 }
@@ -46,25 +41,17 @@ void HistoryReader::add(uint32_t uid, Task task)
 size_t HistoryReader::waiting() const
 {
     std::lock_guard lock(mutex_);
-    size_t count = 0;
-    for (const User &user : users_)
-        count += user.tasks.size();
-    return count;
+    return tasks_.size();
 }
 
 void HistoryReader::run(History history)
 {
     std::unique_lock lock(mutex_);
     while (true) {
-        woken_.wait(lock, [this] { return ends_ || !users_.empty(); });
+        woken_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
         if (ends_)
             return;
-        User user = std::move(users_.front());
-        users_.pop_front();
-        Task task = std::move(user.tasks.front());
-        user.tasks.pop_front();
-        if (!user.tasks.empty())
-            users_.push_back(std::move(user));
+        Task task = tasks_.pop();
         lock.unlock();
         history.set_deadline(monotonic_ms() + READ_MS);
         Done done = task(history);
@@ -77,13 +64,21 @@ void HistoryReader::run(History history)
 
 void HistoryReader::take_results()
 {
-    std::deque<Done> results;
-    {
-        std::lock_guard lock(mutex_);
-        results.swap(results_);
-    }
-    for (Done &done : results)
+    bool more = true;
+    do {
+        Done done;
+        {
+            std::lock_guard lock(mutex_);
+            if (results_.empty())
+                return;
+            done = std::move(results_.front());
+            results_.pop_front();
+            more = !results_.empty();
+        }
         done();
+    } while (more && loop_.has_time());
+    if (more)
+        posting_.post();
 }
 
 }  // namespace elastic::rm

@@ -16,11 +16,11 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <thread>
 
 #include "base/loop.h"
+#include "daemon/fair_queue.h"
 #include "store/history.h"
 
 namespace elastic::rm {
@@ -43,10 +43,6 @@ class HistoryReader {
     size_t waiting() const;
 
   private:
-    struct User {
-        uint32_t uid;
-        std::deque<Task> tasks;
-    };
     void run(History history);
     void take_results();
 
@@ -54,7 +50,7 @@ class HistoryReader {
     Loop::Posting posting_;
     mutable std::mutex mutex_;
     std::condition_variable woken_;
-    std::deque<User> users_;            /* users with tasks: the first one is next */
+    FairQueue<uint32_t, Task> tasks_;
     std::deque<Done> results_;
     bool ends_ = false;
     std::thread thread_;

@@ -17,15 +17,15 @@ namespace {
 constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
 constexpr int64_t RESERVE_MS = 2000;        /* between two looks at the disk and its reserve */
-constexpr size_t EVENTS_PER_COMMIT = 150;
+constexpr size_t EVENTS_PER_COMMIT = 50;    /* some 3 ms */
 /* of processor time: other work is served in between */
-constexpr double TURN_MS = 4;
+constexpr double TURN_MS = 3;
 constexpr size_t ROWS_AT_ONCE = 50;          /* derived ones: some 2 ms */
 constexpr size_t PARTS_MAX = 20;             /* of derived rows; then they are written first */
 constexpr int64_t REMOVE_ROWS = 200;         /* of each kind, in one part */
 constexpr int64_t UNUSED_BYTES = 1 << 20;    /* of the file, kept for later data */
 constexpr int64_t PAGES_RETURNED = 64;       /* in one part */
-constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of a snapshot */
+constexpr int64_t SNAPSHOT_PAUSE_MS = 10;       /* between two parts of a snapshot */
 /* waiting requests of people; more are refused */
 constexpr size_t REQUESTS_MAX = 10000;
 
@@ -124,7 +124,8 @@ bool Journal::commit()
     }
     parts_written_ += has_rows;
     notify_written();
-    handle_some(TURN_MS);
+    if (parts_.loop.has_time())
+        handle_some(TURN_MS);
     return true;
 }
 

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "core/record.h"
+#include "daemon/request_queue.h"
+#include "daemon/sliced_work.h"
 #include "http/access.h"
 #include "http/body_reader.h"
 #include "monitor/report.h"
@@ -194,6 +196,78 @@ TEST(LoopTest, TimersComeInTheirOrderAndCanBeCancelled)
     EXPECT_EQ(order, "abc");
 }
 
+/* Uses up the time of this turn. */
+void work(Loop &loop)
+{
+    while (loop.has_time())
+        ;
+}
+
+TEST(RequestQueueTest, RequestsWaitForAnotherTurnAndUsersTakeTurns)
+{
+    Loop loop;
+    RequestQueue queue(loop);
+    int turn = 0;
+    std::string order;
+    auto request = [&](const std::string &user, const std::string &name) {
+        queue.add(user, [&, name] {
+            order += name + std::to_string(turn) + " ";
+            work(loop);
+            if (name == "last")
+                loop.stop();
+        });
+    };
+    loop.after(0, [&] {
+        request("ann", "a");
+        request("ann", "b");
+        request("ann", "last");
+        request("bob", "c");
+    });
+    loop.run([&] { turn++; });
+    EXPECT_EQ(order, "a0 b1 c2 last3 ");
+}
+
+TEST(RequestQueueTest, ShortRequestsAreServedAtOnce)
+{
+    Loop loop;
+    RequestQueue queue(loop);
+    bool served = false;
+    loop.after(0, [&] {
+        queue.add("ann", [&] { served = true; });
+        EXPECT_TRUE(served);
+        loop.stop();
+    });
+    loop.run([] {});
+}
+
+/* The work that a step adds may be done in the same turn. */
+TEST(SlicedWorkTest, StepsTakeTurns)
+{
+    Loop loop;
+    SlicedWork work_in_slices(loop);
+    int turn = 0;
+    std::string order;
+    auto add = [&](const std::string &name, int steps, bool is_long) {
+        work_in_slices.add([&, name, steps, is_long]() mutable {
+            order += name + std::to_string(turn) + " ";
+            if (is_long)
+                work(loop);
+            return --steps > 0;
+        });
+    };
+    add("long", 2, true);
+    add("short", 2, false);
+    work_in_slices.add([&] {
+        work_in_slices.add([&] {
+            loop.stop();
+            return false;
+        });
+        return false;
+    });
+    loop.run([&] { turn++; });
+    EXPECT_EQ(order, "long0 short1 long1 short2 ");
+}
+
 Record allocated(JobId job, int64_t time_ms, const char *event, Blocks blocks)
 {
     return {1, time_ms, event, job, "", Json::object(), "blocks", std::move(blocks)};
@@ -202,7 +276,11 @@ Record allocated(JobId job, int64_t time_ms, const char *event, Blocks blocks)
 TEST(TimelineTest, SegmentsFollowTheAllocation)
 {
     Timeline timeline;
-    timeline.add({1, 0, record::SUBMITTED, 1, "", {{"spec", {{"cores_per_process", 2}}}}});
+    JobSpec spec;
+    spec.cores_per_process = 2;
+    Record submitted{1, 0, record::SUBMITTED, 1, "", Json::object()};
+    submitted.spec = std::make_shared<const JobSpec>(spec);
+    timeline.add(submitted);
     timeline.add(allocated(1, 100, record::ALLOCATED, {{"a", 2}, {"b", 1}}));
     timeline.add(allocated(1, 200, record::COMMITTED, {{"a", 2}}));
     auto segments = timeline.between({.to_ms = 1000}).segments;

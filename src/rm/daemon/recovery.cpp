@@ -94,7 +94,7 @@ std::string Recovery::read_timeline()
             Record record{row["seq"], row["time_ms"], row["event"],
                           row["job"].is_null() ? 0 : row["job"].get<JobId>(),
                           row["node"].is_null() ? "" : row["node"].get<std::string>(), row["data"]};
-            record.find_list();
+            record.find_members();
             try {
                 recovered_.timeline.add(record);
             } catch (const std::exception &exception) {

@@ -1,6 +1,6 @@
 /*
- * Long work that is divided among many turns of the loop, so that other work is served in between.
- * All work of this kind shares a limit of processor time in each turn.  Runs on the daemon's loop.
+ * Long work that is divided among many turns of the loop, so that other work is served in between:
+ * one step in each turn, and more while the turn has time.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_DAEMON_SLICED_WORK_H_INCLUDED
@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "base/loop.h"
-#include "base/processor_time.h"
 
 namespace elastic::rm {
 
@@ -28,8 +27,6 @@ class SlicedWork {
     }
 
   private:
-    static constexpr double SLICE_S = 0.004;
-
     void go_on_soon()
     {
         if (!timer_)
@@ -40,8 +37,7 @@ class SlicedWork {
     }
     void go_on()
     {
-        double until_s = processor_seconds() + SLICE_S;
-        while (!steps_.empty() && processor_seconds() < until_s) {
+        for (bool has_time = true; has_time && !steps_.empty(); has_time = loop_.has_time()) {
             Step step = std::move(steps_.front());
             steps_.pop_front();
             if (step())

@@ -397,8 +397,7 @@ MHD_Result HttpServer::Impl::finish(const std::shared_ptr<Exchange> &exchange)
         exchange->dispatched = true;
         give_time(exchange->connection, 0);
         exchange->request.too_large = exchange->received > HTTP_BODY_MAX;
-        HttpRequest request = std::move(exchange->request);
-        handler.handle(request, Responder(exchange));
+        handler.handle(std::move(exchange->request), Responder(exchange));
     }
     if (exchange->response)
         return send(*exchange);

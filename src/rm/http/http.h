@@ -99,7 +99,7 @@ class RequestHandler {
     virtual ~RequestHandler() = default;
     /* Called before the body is read. */
     virtual std::optional<HttpResponse> admit(HttpRequest &request) = 0;
-    virtual void handle(const HttpRequest &request, Responder responder) = 0;
+    virtual void handle(HttpRequest request, Responder responder) = 0;
 };
 
 class HttpServer {

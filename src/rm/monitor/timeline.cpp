@@ -55,13 +55,8 @@ Timeline::Held &Timeline::held_by(JobId job)
 void Timeline::add(const Record &record)
 {
     if (record.event == record::SUBMITTED) {
-        auto spec = record.data.find("spec");
-        if (spec == record.data.end())
-            return;
-        Submitted &submitted = submitted_[record.job];
-        submitted.cores_per_process = spec->value("cores_per_process", 1);
-        if (spec->contains("uid"))
-            submitted.uid = (*spec)["uid"].get<uint32_t>();
+        if (record.spec)
+            submitted_[record.job] = {record.spec->cores_per_process, record.spec->uid};
     } else if (record.event == record::ALLOCATED || record.event == record::COMMITTED ||
                record.event == record::LEFT) {
         hold(record.job, held_by(record.job), record.blocks, record.time_ms);

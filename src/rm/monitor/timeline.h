@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/action.h"
@@ -95,9 +94,9 @@ class Timeline {
     template <class Visit> void each(Visit visit) const;
 
     std::map<JobId, Held> jobs_; /* jobs that hold cores, or have held some and have not ended */
-    std::unordered_map<JobId, Submitted> submitted_;    /* jobs that have not held any cores yet */
+    std::map<JobId, Submitted> submitted_;      /* jobs that have not held any cores yet */
     std::deque<Segment> ended_;
-    std::unordered_map<JobId, int64_t> core_ms_of_ended_;
+    std::map<JobId, int64_t> core_ms_of_ended_;
     int64_t dropped_until_ms_ = 0;
     uint64_t last_number_ = 0;
 };
