@@ -54,3 +54,4 @@ class Section:
     title: str
     bars: tuple[str, ...]
     measure: Callable[[Bench], list[Case]]
+    needs_stock: bool = True  # perhaps for a part of it

@@ -83,9 +83,9 @@ SECTIONS = (
     Section(
         "elasticd", "elasticd on a large machine",
         ("elasticd_turn", "elasticd_history", "elasticd_queue", "elasticd_readers", "elasticd_start", "elasticd_status"),
-        elasticd.elasticd,
+        elasticd.elasticd, needs_stock=False,
     ),  # fmt: skip
-    Section("why", "elastic why", ("elasticd_why", "elasticd_why_queue"), elasticd.why),
+    Section("why", "elastic why", ("elasticd_why", "elasticd_why_queue"), elasticd.why, needs_stock=False),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}
@@ -222,16 +222,16 @@ def main() -> int:
             return 2
     # Programs find the library that they were compiled with by themselves.
     os.environ.pop("LD_LIBRARY_PATH", None)
-    stock = stock_prefix(options)
+    chosen = [
+        s for s in SECTIONS
+        if (s.key in options.only if options.only else amount is not Amount.QUICK or s.key not in NOT_QUICK)
+    ]  # fmt: skip
+    stock = stock_prefix(options) if any(section.needs_stock for section in chosen) else None
     bench = Bench(
         Mpi("ours", options.prefix.resolve(), folder), Mpi("stock", stock, folder) if stock else None,
         amount, folder, Progress(),
     )  # fmt: skip
     result = Report(bench, shlex.join(["maint/bench", *sys.argv[1:]]), machine=report.machine())
-    chosen = [
-        s for s in SECTIONS
-        if (s.key in options.only if options.only else amount is not Amount.QUICK or s.key not in NOT_QUICK)
-    ]  # fmt: skip
     try:
         for mpi in filter(None, (bench.ours, bench.stock)):
             mpi.compile()

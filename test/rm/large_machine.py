@@ -27,6 +27,8 @@ Make = Callable[[str], Daemon]
 
 PIPELINE = 64  # requests that a writer sends before it reads their answers: they share commits
 KEEP = 1 << 40  # bytes: nothing is deleted
+RECONNECT_S = 2
+NOBODY = 65534
 CONFIG = """[limits]
 rate_per_s = 1000000
 jobs = {jobs}
@@ -44,6 +46,7 @@ policy = "easy"
 def large_machines(programs: Programs, nodes: int, cores: int, jobs: int) -> Iterator[Make]:
     """Makes elasticds, which are not started, for so many jobs; none of their processes and files is left at the end."""
     folder = Path(tempfile.mkdtemp(prefix="large-machine-"))
+    folder.chmod(0o711)
     made: list[Daemon] = []
 
     def make(name: str) -> Daemon:
@@ -176,11 +179,19 @@ def read_again(socket_path: Path, queried: list[str], pause_s: float) -> None:
 
 
 def read_slowly(socket_path: Path, count: int) -> None:
-    """Long answers, one after the other, of which each connection takes 4 KiB ten times a second."""
+    """Long answers, one after the other, of which each connection takes 4 KiB ten times a second.  elasticd disconnects who
+    has too much under way; such a client connects again after RECONNECT_S.  As another user, if there is one: limits of
+    connections and bytes are for each user."""
+    if os.getuid() == 0:
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
     requests = ["/v1/jobs?all=true&limit=10000", "/v1/records?limit=10000", "/v1/timeline?from_ms=0", "/v1/nodes"]
     held: list[socket.socket | None] = [None] * count
+    due = [0.0] * count
     while True:
         for number, connection in enumerate(held):
+            if connection is None and time.monotonic() < due[number]:
+                continue
             try:
                 if connection is None:
                     connection = held[number] = socket.socket(socket.AF_UNIX)
@@ -195,7 +206,7 @@ def read_slowly(socket_path: Path, count: int) -> None:
             except OSError:
                 if connection:
                     connection.close()
-                held[number] = None
+                held[number], due[number] = None, time.monotonic() + RECONNECT_S
         time.sleep(0.1)
 
 
