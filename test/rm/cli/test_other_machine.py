@@ -44,7 +44,7 @@ def test_run_for_another_user(here: Setup) -> None:
 def test_attach(here: Setup) -> None:
     """attach: a file that is not here is not waited for; one in a common folder is followed"""
     here.fake.boot_id = "another"
-    here.call("submit", "-o", "/nowhere/out", "sleep", "1000")
+    here.call("submit", "--hold", "-o", "/nowhere/out", "sleep", "1000")
     here.fake.jobs[1]["state"] = "RUNNING"
     _, err = here.call("attach", "1", code=1)
     expect(f"there is no /nowhere/out here: {OTHER}. Use 'elastic attach' there, or" in err, err)
