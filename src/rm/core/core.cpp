@@ -4,11 +4,10 @@
 
 #include <cassert>
 
+#include "base/change.h"
 #include "core/core_impl.h"
 #include "core/placement.h"
 #include "core/record.h"
-
-#include "base/change.h"
 
 namespace elastic::rm {
 
@@ -310,12 +309,11 @@ void Core::Impl::add(const std::string &request, const std::shared_ptr<const Job
     state.records++;
     if (!keeps_history)
         return;
-    Json data = Json::object();
+    Record submitted{state.records, state.now_ms, record::SUBMITTED, job.id, ""};
     if (task)
-        data = {{"array", task->array}, {"index", task->index}};
-    Record record{state.records, state.now_ms, record::SUBMITTED, job.id, "", std::move(data)};
-    record.spec = spec;
-    out_.push_back(std::move(record));
+        submitted.data = {{"array", task->array}, {"index", task->index}};
+    submitted.spec = spec;
+    out_.push_back(std::move(submitted));
 }
 
 namespace {
