@@ -186,7 +186,27 @@ Json names_of(const Job &job)
     return names;
 }
 
-void add_spec(Json &json, const JobSpec &spec)
+/* Of a running job: why it cannot have more nodes, or does not have them yet; or empty. */
+std::string why_limited(const Job &job, Daemon &daemon)
+{
+    if (job.adaptation && job.adaptation->phase == AdaptPhase::ACQUIRING)
+        return daemon.backend().why_acquiring(job.id);
+    bool runs = job.state == JobState::RUNNING || job.state == JobState::ADAPTING;
+    return runs && job.grow_at_most > 0
+        ? "at most " + std::to_string(job.grow_at_most) + " processes: " + job.start_refused
+        : "";
+}
+
+/* Null: it may start at any time, or it does not wait. */
+Json next_start_of(const Job &job, Daemon &daemon)
+{
+    bool pauses = job.state == JobState::PENDING && !job.held &&
+        job.offer_after_ms > daemon.now_ms();
+    return pauses ? Json(daemon.shown_ms(job.offer_after_ms)) : Json();
+}
+
+/* `is_limited`: its sizes are those of its next start, and not of a program. */
+void add_spec(Json &json, const JobSpec &spec, bool is_limited)
 {
     json["kind"] = to_string(spec.elasticity);
     json["min"] = spec.minimum;
@@ -195,7 +215,7 @@ void add_spec(Json &json, const JobSpec &spec)
     json["sizes"] = {{"rule", spec.sizes.empty() ? to_string(spec.size_rule) : spec.sizes}};
     if (spec.size_rule == SizeRule::MULTIPLE)
         json["sizes"]["of"] = spec.size_multiple;
-    json["sizes"]["program"] = text_or_null(spec.program_sizes);
+    json["sizes"]["program"] = text_or_null(is_limited ? "" : spec.program_sizes);
     json["places_max"] = spec.extra_slots;
     json["cores_per_process"] = spec.cores_per_process;
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
@@ -260,6 +280,8 @@ std::string Api::reason_of(const Job &job) const
 {
     bool waits = (job.state == JobState::PENDING && !job.held) || job.acquiring;
     std::string trouble = waits ? daemon_.backend().trouble() : "";
+    if (trouble.empty() && job.acquiring)
+        trouble = daemon_.backend().why_acquiring(job.id);
     if (!trouble.empty())
         return trouble;
     if (job.state == JobState::PENDING)
@@ -291,6 +313,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"gpus", gpus_of(job)},
         {"held", job.held},
         {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
+        {"next_start_ms", next_start_of(job, daemon_)},
         {"waits_for", dependencies_of(job.waits_for)},
         {"array", array_of(job, daemon_.state())},
         {"limit_signal", nullptr},
@@ -321,11 +344,13 @@ Json Api::job_json(const Job &job, const Json *ran)
     if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING)
         json["why"] =
             text_or_null(policy(daemon_.state().config.policy).explain(daemon_.state(), job));
+    if (std::string why = why_limited(job, daemon_); !why.empty())
+        json["why"] = why;
     if (job.adaptation)
         json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->requested_ms);
     if (job.last_change)
         json["last_change"]["at_ms"] = daemon_.shown_ms(job.last_change->at_ms);
-    add_spec(json, job.spec);
+    add_spec(json, job.spec, job.start_at_most > 0);
     if (auto known = ran ? parse<Launch>(*ran) : Result<Launch>(Error{""}))
         add_launch(json, known.value(), job);
     else if (auto launch = ran ? nullptr : daemon_.launch(job.id))

@@ -73,6 +73,8 @@ class Backend {
      * now (empty: it works). */
     virtual std::string about() const { return ""; }
     virtual std::string trouble() const { return ""; }
+    /* For people: why the requested nodes of a job are not there yet; empty: unknown. */
+    virtual std::string why_acquiring(JobId) const { return ""; }
 };
 
 /* The configured back end (backend.kind), or an error. */

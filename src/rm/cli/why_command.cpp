@@ -31,7 +31,9 @@ std::string headline(const Json &job)
     if (int64_t spawned = integer_or(object_of(job, "spawned"), "processes", 0); spawned > 0)
         text += " and " + std::to_string(spawned) + " of MPI_Comm_spawn";
     std::string reason = string_or(job, "reason", "");
-    return text + (reason.empty() ? "" : ": " + reason);
+    text += reason.empty() ? "" : ": " + reason;
+    int64_t next_ms = integer_or(job, "next_start_ms", 0);
+    return text + (next_ms > 0 ? "; next attempt at " + format_time(next_ms) : "");
 }
 
 void print_why(const Json &job)
@@ -51,7 +53,7 @@ Json explanation(const Json &job)
     Json found = Json::object();
     for (const char *name : {"id", "state", "size", "min", "max", "reason", "why", "last_change",
                              "shortage", "helpers", "spawned", "expected_start_ms",
-                             "expected_after", "scaling", "suspended_since_ms",
+                             "expected_after", "next_start_ms", "scaling", "suspended_since_ms",
                              "keeps_waiting"})
         found[name] = job.contains(name) ? job[name] : Json();
     found["text"] = why_text(job);

@@ -251,6 +251,7 @@ void Core::Impl::on(const Configure &event)
 {
     if (std::string wrong = check(event.config); !wrong.empty())
         return unexpected("configuration: " + wrong);
+    drop_all_refusals();
     if (event.config == state.config && state.seq > 1)
         return;
     Config before = std::exchange(state.config, event.config);

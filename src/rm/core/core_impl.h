@@ -51,6 +51,7 @@ class Core::Impl {
     static constexpr size_t REQUEST_MAX_BYTES = 64;
     static constexpr int SIGNAL_TERMINATE = 15, SIGNAL_KILL = 9;
     static constexpr int BACKOFF_DOUBLINGS_MAX = 6;
+    static constexpr int64_t START_PAUSE_MAX_MS = 300000;
 
     /* core.cpp */
     void on(const Configure &event);
@@ -212,6 +213,12 @@ class Core::Impl {
     void over(Job &job, JobState verdict, const std::string &reason);
     void finish(Job &job);
     void wait_again(Job &job);
+    /* core_refused_starts.cpp */
+    void start_refused(Job &job, const NodesRefused &event);
+    int64_t start_pause_ms(const Job &job) const;
+    void drop_refusals(Job &job);
+    void drop_all_refusals();
+    void retry_refused(uint32_t uid);
     void end(Job &job, JobEvent event);
     void remove_finished();
     void adapt(Job &job, const Change &change, bool by_user);

@@ -184,7 +184,7 @@ void Core::Impl::wait_again(Job &job)
         job.verdict = JobState::DONE;
         job.mode = StepMode::UNKNOWN;
         job.broken.clear();
-        set_program_sizes(job.spec, "");
+        bound_start(job, job.start_at_most > 0 ? job.start_at_most : job.grow_at_most);
         job.epoch = 0;
         job.performance.reset();
         job.blocks = Blocks();
@@ -195,8 +195,8 @@ void Core::Impl::wait_again(Job &job)
         job.last_change.reset();
         job.set_changes.reset();
         job.wished_size = 0;
-        job.offer_after_ms =
-            state.now_ms + state.config.start_pause_ms * std::max(1, job.start_failures);
+        job.offer_after_ms = state.now_ms + start_pause_ms(job);
+        job.starts_smaller = false;
         job.deadline_ms = job.offer_after_ms;
     });
     record(record::REQUEUED, job, {{"step", job.step}, {"reason", job.reason}});

@@ -214,6 +214,8 @@ void Core::Impl::on(const NodesAcquired &event)
             job->acquiring = false;
             job->blocks = event.blocks;
             job->tries = 0;
+            job->start_refusals = 0;
+            bound_start(*job, 0);
             job->deadline_ms = state.now_ms + state.config.answer_timeout_ms;
         });
         out_.push_back(start_step(*job));
@@ -237,7 +239,7 @@ void Core::Impl::on(const NodesRefused &event)
     if (!job)
         return;
     if (event.request == 0 && job->state == JobState::STARTING && job->acquiring)
-        over(*job, event.never ? JobState::FAILED : JobState::PENDING, event.reason);
+        start_refused(*job, event);
     else if (job->adaptation && job->adaptation->request == event.request &&
              job->adaptation->phase == AdaptPhase::ACQUIRING)
         come_to_nothing(*job, false, event.reason);
@@ -248,13 +250,21 @@ void Core::Impl::on(const NodesReleased &event)
     Job *job = job_of_step(event);
     if (!job)
         return;
-    if (event.all && job->releasing)
-        return finish(*job);
+    uint32_t uid = job->spec.uid;
+    if (event.all && job->releasing) {
+        bool waits_again = job->verdict == JobState::PENDING;
+        finish(*job);
+        if (!waits_again)
+            retry_refused(uid);
+        return;
+    }
     auto departure = std::find_if(
         job->departures.begin(), job->departures.end(),
         [&](const Departure &each) { return each.request == event.request && each.releasing; });
-    if (!event.all && departure != job->departures.end())
-        freed(*job, event.request);
+    if (event.all || departure == job->departures.end())
+        return;
+    freed(*job, event.request);
+    retry_refused(uid);
 }
 
 /* Others no longer wait for nodes that they have received: else jobs would release nodes once

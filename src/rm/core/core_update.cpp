@@ -10,15 +10,17 @@ namespace elastic::rm {
 namespace {
 
 /* The members of the request, applied to the specification. */
-JobSpec updated(const State &state, JobSpec size_request, const Update &event)
+JobSpec updated(const State &state, const Job &job, const Update &event)
 {
+    JobSpec size_request = job.spec;
     size_request.name = event.name.value_or(size_request.name);
     size_request.time_limit_ms = event.time_limit_ms.value_or(size_request.time_limit_ms);
     size_request.priority = event.priority.value_or(size_request.priority);
     size_request.minimum = event.minimum.value_or(size_request.minimum);
     size_request.maximum = event.maximum.value_or(size_request.maximum);
     size_request.preferred = event.preferred.value_or(size_request.preferred);
-    set_program_sizes(size_request, std::string(size_request.program_sizes));
+    bool runs = is_allocated(job.state);
+    set_program_sizes(size_request, runs ? std::string(size_request.program_sizes) : "");
     size_request.partition = event.partition.value_or(size_request.partition);
     if (event.partition)
         state.enter(size_request);
@@ -96,11 +98,14 @@ void Core::Impl::on(const Update &event)
     if (!job)
         return;
     AnswerCode code;
-    JobSpec size_request = updated(state, job->spec, event);
+    JobSpec size_request = updated(state, *job, event);
     if (std::string why = refusal(*job, size_request, event, code); !why.empty())
         return refuse(event.request, code, why);
     answer(event.request, job->id);
-    Json changes = difference(job->spec, size_request);
+    JobSpec before = job->spec;
+    if (!is_allocated(job->state))
+        set_program_sizes(before, "");
+    Json changes = difference(before, size_request);
     if (changes.empty())
         return;
     update(*job, [&] {
@@ -109,6 +114,7 @@ void Core::Impl::on(const Update &event)
             size_at_most(size_request, job->wished_size) != job->wished_size)
             job->wished_size = 0;
     });
+    drop_refusals(*job);
     record(record::UPDATED, *job, std::move(changes));
     check_size_request(*job);
     check_slots(*job);

@@ -207,8 +207,12 @@ struct NodesRefused {
     uint32_t step = 0;
     uint64_t request = 0;
     std::string reason;
-    bool never = false;         /* of a start: the back end will never provide the nodes */
-    ELASTIC_FIELDS(job, step, request, reason, never)
+    /* of a start: */
+    bool never = false;         /* the back end will never provide the nodes */
+    bool busy = false;          /* the nodes are in use: it may be possible soon */
+    int nodes_max = 0;          /* it may be possible with this number of nodes; 0: it is not */
+    bool per_job = false;       /* nodes_max is for one job, also while it runs */
+    ELASTIC_FIELDS(job, step, request, reason, never, busy, nodes_max, per_job)
 };
 
 /* Answer to ReleaseNodes: the nodes that left with `request` are free; `all`: all nodes of the

@@ -205,6 +205,8 @@ int largest_wanted(const Job &job)
                  : job.granted       ? job.granted->target
                                      : 0;
     int most = largest_beside_slots(job);
+    if (job.grow_at_most > 0)
+        most = std::min(most, job.grow_at_most);
     return wanted > 0 ? std::min(wanted, most) : most;
 }
 
@@ -236,6 +238,12 @@ std::string check(const SizeRequest &size_request)
         size_request.mpiexec.size() > REQUEST_MPIEXEC_BYTES_MAX)
         return "its reason or its mpiexec is too long";
     return "";
+}
+
+void bound_start(Job &job, int size)
+{
+    job.start_at_most = size;
+    set_program_sizes(job.spec, size > 0 ? "1-" + std::to_string(size) : "");
 }
 
 std::string check(const PublishedName &entry)

@@ -361,6 +361,12 @@ struct Job {
     int64_t limit_at_ms = NEVER;
     int tries = 0;              /* of the action whose answer is awaited */
     int start_failures = 0;     /* in a row */
+    /* by the back end, in a row and for the same reason: the pauses between starts grow */
+    int start_refusals = 0;
+    std::string start_refused;  /* that reason */
+    int start_at_most = 0;      /* size of its next start: the back end refuses more; 0: any */
+    int grow_at_most = 0;       /* likewise while it runs */
+    bool starts_smaller = false;        /* without a pause, because a larger start was refused */
     int refusals = 0;           /* refused changes in a row: the pauses between offers grow */
     int64_t offer_after_ms = 0; /* no start and no change before this time */
     int64_t grow_after_ms = 0;  /* no growth before this time: its user is at a limit */
@@ -393,11 +399,12 @@ struct Job {
         ELASTIC_VISIT_FIELDS(requests, committed, withdrawn, failed, standstill_ms,
                              last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
                              process_ms, sized_ms, times, cpu_ms, rss_bytes, deadline_ms,
-                             limit_at_ms, tries, start_failures, refusals, offer_after_ms,
-                             grow_after_ms, loaned, withheld_loan, wished_size, size_request,
-                             granted, wishing, last_size_request, size_request_refusal, slots,
-                             spawned_max, names, gpus, process_gpus, entered_ms, suspended_at_ms,
-                             suspended_ms)
+                             limit_at_ms, tries, start_failures, start_refusals, start_refused,
+                             start_at_most, grow_at_most, starts_smaller, refusals,
+                             offer_after_ms, grow_after_ms, loaned, withheld_loan, wished_size,
+                             size_request, granted, wishing, last_size_request,
+                             size_request_refusal, slots, spawned_max, names, gpus, process_gpus,
+                             entered_ms, suspended_at_ms, suspended_ms)
     }
 };
 
@@ -453,6 +460,8 @@ inline bool was_suspended(const Job &job)
 }
 /* Whether it waits only for its turn, or (a task) for the end of other tasks of its array. */
 bool is_queued(const Job &job);
+/* Limits the size of its next start; 0: not any more.  No program has reported sizes yet. */
+void bound_start(Job &job, int size);
 bool is_ready(const Job &job);
 
 /* Whether the core accepts samples of its step. */

@@ -256,7 +256,11 @@ void Daemon::configure()
     config.own_nodes = !backend_->asynchronous_nodes();
     config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();
-    if (state().seq == 0 || !(state().config == config))
+    /* the settings of the back end, too, may have changed */
+    bool refused = std::ranges::any_of(state().jobs, [](const auto &entry) {
+        return entry.second.start_refusals > 0;
+    });
+    if (state().seq == 0 || !(state().config == config) || refused)
         journal_.notify_first(Configure{config});
 }
 
