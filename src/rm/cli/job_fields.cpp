@@ -92,7 +92,9 @@ FieldValue nodes_field(const Json &job)
 FieldValue nodes_or_reason_field(const Json &job)
 {
     FieldValue nodes = nodes_field(job), reason = text_field(job, "reason");
-    bool shows_reason = reason.text != "-" && (nodes.text == "-" || has_ended(job));
+    bool is_starting = string_or(job, "state", "") == "STARTING";      /* it has no nodes yet */
+    bool shows_reason =
+        reason.text != "-" && (nodes.text == "-" || is_starting || has_ended(job));
     return shows_reason ? FieldValue{"(" + reason.text + ")"} : nodes;
 }
 

@@ -325,10 +325,9 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms, bool with_pa
     int64_t run_time = run_time_ms(job, now_ms), size = integer_or(job, "size", 0);
     const Json &nodes = list_of(job, "nodes");
     std::string reason = shown(job, "reason");
-    bool has_failed = has_ended(job) && reason != "-";
-    std::string where = !nodes.empty() && !has_failed ? node_list(nodes)
-                        : reason == "-"               ? reason
-                                                      : "(" + reason + ")";
+    bool has_nodes = !nodes.empty() && string_or(job, "state", "") != "STARTING";
+    bool shows_reason = reason != "-" && (!has_nodes || has_ended(job));
+    std::string where = shows_reason ? "(" + reason + ")" : nodes.empty() ? "-" : node_list(nodes);
     const Json &adaptation = object_of(job, "adaptation");
     std::string size_text = size > 0 ? std::to_string(size) : "-";
     if (adaptation.contains("size"))

@@ -28,6 +28,10 @@ TEST(JobViewTest, a_row_of_the_queue)
     job["nodes"] = Json::array();
     job["reason"] = "waits for resources";
     EXPECT_EQ(queue_row(job, 66000).back(), "(waits for resources)");
+    job["nodes"] = {{{"name", "n0"}, {"processes", 2}}};
+    EXPECT_EQ(queue_row(job, 66000).back(), "n0:2");
+    job["state"] = "STARTING";
+    EXPECT_EQ(queue_row(job, 66000).back(), "(waits for resources)") << "they are requested";
     EXPECT_FALSE(has_partitions({job}));
     job["partition"] = "batch";
     EXPECT_TRUE(has_partitions({Json::object(), job}));

@@ -240,14 +240,11 @@ void SlurmBackend::polled(const SlurmAnswer &answer, const SlurmReport &poll)
     }
     answers();
     job_nodes_min_ = poll.nodes.front().job_nodes_min;
+    job_nodes_max_ = poll.nodes.front().job_nodes_max;
     equal_nodes_ = std::ranges::all_of(poll.nodes, [&](const SlurmNode &node) {
         return node.cores == poll.nodes.front().cores && node.kind == poll.nodes.front().kind;
     });
-    std::erase_if(unfit_, [&](const auto &each) {
-        const Job *job = state_->job(each.first);
-        return !job || (job->state != JobState::PENDING && job->state != JobState::STARTING &&
-                        job->state != JobState::COMPLETING);
-    });
+    drop_started();
     /* Nodes that an own job released may belong to others already.  The order matters: first the
      * nodes are released here, then assigned to others, and only then does the demand of others
      * end.  In any other order they would count as free. */
@@ -256,10 +253,31 @@ void SlurmBackend::polled(const SlurmAnswer &answer, const SlurmReport &poll)
         notify_(std::move(event));
     wanted_by_others(poll);
     reconcile_all(poll);
-    int64_t pause_ms = settings_.slurm_poll_ms;
+    poll_soon(poll_again_ ? 0 : pause_ms());
+}
+
+int64_t SlurmBackend::pause_ms() const
+{
+    int64_t pause_ms = settings_.slurm_poll_ms, now_ms = monotonic_ms();
     if (!releases_.empty())
         pause_ms = std::min(pause_ms, RELEASE_LOOK_MS);
-    poll_soon(poll_again_ ? 0 : pause_ms);
+    for (const auto &[id, set] : sets_)
+        if (set.busy && set.waited)
+            pause_ms = std::min(pause_ms,
+                                poll_pause_ms(settings_.slurm_poll_ms, now_ms - set.sent_ms));
+    return pause_ms;
+}
+
+/* What Slurm refused is known until the job has started or ended. */
+void SlurmBackend::drop_started()
+{
+    auto is_over = [&](const auto &each) {
+        const Job *job = state_->job(each.first);
+        return !job || (job->state != JobState::PENDING && job->state != JobState::STARTING &&
+                        job->state != JobState::COMPLETING);
+    };
+    std::erase_if(unfit_, is_over);
+    std::erase_if(refused_, is_over);
 }
 
 void SlurmBackend::wanted_by_others(const SlurmReport &poll)

@@ -50,6 +50,7 @@ class SlurmBackend : public Backend {
     std::vector<std::string> launcher_environment() const override;
     std::string about() const override;
     std::string trouble() const override;
+    std::string why_acquiring(JobId id) const override;
 
   private:
     enum class Resize { UNKNOWN, MERGE, SET };
@@ -70,6 +71,8 @@ class SlurmBackend : public Backend {
         bool explained = false;                 /* the loss of its nodes has been reported */
         int64_t shrink_after_ms = 0;            /* next shrink, after Slurm has refused one */
         std::string pending;                    /* why its present allocation waits in Slurm */
+        int64_t sent_ms = 0;                    /* when it was requested, and its nodes */
+        size_t sent_nodes = 0;
         bool lookup_pending = false;            /* of the user for the present order */
     };
 
@@ -83,6 +86,8 @@ class SlurmBackend : public Backend {
 
     /* polls */
     void poll_soon(int64_t delay_ms);
+    int64_t pause_ms() const;
+    void drop_started();
     void poll();
     void polled(const SlurmAnswer &answer, const SlurmReport &poll);
     void answer_releases(const SlurmReport &poll);
@@ -102,8 +107,14 @@ class SlurmBackend : public Backend {
     Words words_of(JobId id, const Set &set, const SlurmOrder &order) const;
     void order_done(JobId id, const SlurmAnswer &answer);
     void allocate_refused(JobId id, Set &set, const SlurmAnswer &answer);
-    bool is_never(JobId id, const Set &set, PendingKind kind) const;
-    void refuse(JobId id, Set &set, const std::string &reason, bool never);
+    /* The effect of a reason on a start. */
+    struct Outcome {
+        bool never = false, busy = false, per_job = false;
+        int nodes_max = 0;                      /* as in NodesRefused */
+    };
+    Outcome outcome_of(JobId id, const Set &set, PendingKind kind) const;
+    Outcome smaller_start(const Job &job, const Set &set, PendingKind kind) const;
+    void refuse(JobId id, Set &set, const std::string &reason, const Outcome &outcome);
     void stop_orders(Set &set);
     void explain(JobId id, const NodeNames &taken);
     std::string reason_of_loss(JobId id, const Set &set, const SlurmReport &poll,
@@ -127,10 +138,11 @@ class SlurmBackend : public Backend {
     std::string problem_;                       /* why Slurm does not answer; empty: it answers */
     int64_t retry_ms_ = 0;
     /* of the partition, as of the last poll */
-    int job_nodes_min_ = 0;
+    int job_nodes_min_ = 0, job_nodes_max_ = 0;
     bool equal_nodes_ = false;          /* any node serves the same requests */
     /* Times of the clock when Slurm refused nodes as unfit for these jobs. */
     std::map<JobId, uint64_t> unfit_;
+    std::map<JobId, std::string> refused_;      /* reasons in the log */
 
     std::map<JobId, Set> sets_;
     std::map<JobId, std::vector<ReleaseNodes>> releases_;

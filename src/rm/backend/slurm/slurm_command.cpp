@@ -78,10 +78,15 @@ constexpr Refusal REFUSALS[] = {
      "its nodes do not have what slurm.options requires"},
     {"emory required by task is not available", PendingKind::NEVER_ON_SUCH_NODES},
     /* MaxSubmitJobs, and with DenyOnLimit of a QOS every other limit */
-    {"QOS policy", PendingKind::WAITS,
+    {"QOS policy", PendingKind::WAITS_SO_LARGE,
      "its user has the maximum of jobs in Slurm, or it exceeds a limit of size or time"},
     {"eservation is in use", PendingKind::WAITS,
      "a reservation needs the nodes before its time limit would end: less time could help"},
+    {"nodes are busy", PendingKind::BUSY},
+    {"insufficient priority", PendingKind::BUSY},
+    {"fragmentation", PendingKind::BUSY},
+    /* the wait for the nodes has ended */
+    {"Connection timed out", PendingKind::BUSY},
 };
 
 const Refusal *find_refusal(const SlurmAnswer &answer)

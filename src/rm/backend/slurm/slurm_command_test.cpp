@@ -69,7 +69,8 @@ TEST(SlurmCommandTest, what_an_end_means)
     EXPECT_EQ(wrong.kind, SlurmAnswer::Kind::REFUSED);
     EXPECT_FALSE(is_busy(wrong));
     EXPECT_EQ(refusal_kind(wrong), PendingKind::NEVER);
-    EXPECT_EQ(refusal_kind(busy), PendingKind::WAITS);
+    EXPECT_EQ(refusal_kind(busy), PendingKind::BUSY);
+    EXPECT_EQ(refusal_kind(later), PendingKind::BUSY);
     for (const char *unclear :
          {"salloc: error: Job submit/allocate failed: Requested partition configuration not "
           "available now",

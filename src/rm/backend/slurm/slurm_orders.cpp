@@ -95,7 +95,8 @@ void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const Slur
         if (!waits || each->reason.empty() || each->reason == set.pending)
             continue;
         set.pending = each->reason;
-        if (is_never(id, set, pending_kind(each->reason)))
+        Outcome outcome = outcome_of(id, set, pending_kind(each->reason));
+        if (outcome.never || outcome.nodes_max > 0)
             client_.run(cancel_command(each->id), 0, [](const SlurmAnswer &) {});
     }
 }
@@ -158,6 +159,10 @@ void SlurmBackend::begin(JobId id, std::vector<SlurmOrder> orders)
     set.busy = true;
     set.waited = false;
     set.pending.clear();
+    set.sent_ms = monotonic_ms();
+    set.sent_nodes = 0;
+    for (const SlurmOrder &each : orders)
+        set.sent_nodes += each.act == SlurmAct::ALLOCATE ? each.nodes.size() : 0;
     set.orders.assign(std::make_move_iterator(orders.begin()),
                       std::make_move_iterator(orders.end()));
     next_order(id);
@@ -187,7 +192,7 @@ void SlurmBackend::next_order(JobId id)
         if (user.exists)
             return run_order(id);
         refuse(id, found->second, "user " + std::to_string(uid) + " is not known on this host",
-               true);
+               {.never = true});
         stop_orders(found->second);
     });
 }
@@ -208,6 +213,8 @@ void SlurmBackend::run_order(JobId id)
     int64_t wait_ms = order.act == SlurmAct::ALLOCATE && set.waited ? settings_.slurm_wait_ms : 0;
     client_.run(std::move(words), wait_ms,
                 [this, id](const SlurmAnswer &answer) { order_done(id, answer); });
+    if (wait_ms > 0)
+        poll_soon(poll_pause_ms(settings_.slurm_poll_ms, 0));
 }
 
 Words SlurmBackend::words_of(JobId id, const Set &set, const SlurmOrder &order) const
@@ -275,9 +282,9 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
     SlurmTarget target = job ? target_of(*job) : SlurmTarget();
     bool still_wanted =
         target.acquires && target.request == order.request && target.step == set.step;
-    bool never = is_never(id, set, refusal_kind(answer));
-    if (still_wanted && never) {
-        refuse(id, set, refusal_text(answer), true);
+    Outcome outcome = outcome_of(id, set, refusal_kind(answer));
+    if (still_wanted && outcome.never) {
+        refuse(id, set, refusal_text(answer), outcome);
         return stop_orders(set);
     }
     if (still_wanted && !set.waited && settings_.slurm_wait_ms > 0 &&
@@ -292,51 +299,108 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
     PendingKind kind =
         set.pending.empty() ? refusal_kind(answer) : pending_kind(set.pending);
     if (!set.pending.empty())
-        never = is_never(id, set, kind);
+        outcome = outcome_of(id, set, kind);
     if (kind == PendingKind::NEVER_ON_SUCH_NODES)
         unfit_.try_emplace(id, clock_);
     if (still_wanted)
         refuse(id, set, set.pending.empty() ? refusal_text(answer) : pending_text(set.pending),
-               never);
+               outcome);
     stop_orders(set);
 }
 
-/* Whether the reason ends the job, because Slurm will never allow its start. */
-bool SlurmBackend::is_never(JobId id, const Set &set, PendingKind kind) const
+SlurmBackend::Outcome SlurmBackend::outcome_of(JobId id, const Set &set, PendingKind kind) const
 {
     const Job *job = state_->job(id);
     if (!job || set.orders.empty())
-        return false;
+        return {};
     const SlurmOrder &order = set.orders.front();
     if (order.act != SlurmAct::ALLOCATE || order.request != 0)
-        return false;
-    if (kind == PendingKind::NEVER_SO_MANY_NODES)
+        return {};
+    bool of_partition = kind == PendingKind::NEVER_SO_MANY_NODES;
+    if (of_partition)
         kind = static_cast<int>(order.nodes.size()) < job_nodes_min_
             ? PendingKind::NEVER_SO_SMALL
             : PendingKind::NEVER_SO_LARGE;
-    /* Whole nodes are requested: on one node, any number of processes is the same request. */
-    bool is_smallest = job->size() <= size_at_least(job->spec, 1) || order.nodes.size() == 1;
-    bool is_largest = job->size() >= size_at_most(job->spec, job->spec.maximum);
+    bool is_largest = job->start_at_most == 0 &&
+        job->size() >= size_at_most(job->spec, job->spec.maximum);
     /* At the first time, a node may have left the partition since the last poll. */
     auto refused = unfit_.find(id);
     bool was_unfit = refused != unfit_.end() && refused->second < poll_began_;
+    Outcome outcome;
     switch (kind) {
-        case PendingKind::WAITS: return false;
-        case PendingKind::NEVER: return true;
-        case PendingKind::NEVER_ON_SUCH_NODES: return equal_nodes_ && was_unfit;
-        case PendingKind::NEVER_SO_LARGE: return is_smallest && equal_nodes_;
-        case PendingKind::NEVER_SO_SMALL:
-        case PendingKind::NEVER_SO_MANY_NODES: return is_largest && equal_nodes_;
+        case PendingKind::WAITS: break;
+        case PendingKind::BUSY: outcome.busy = true; break;
+        case PendingKind::NEVER: outcome.never = true; break;
+        case PendingKind::NEVER_ON_SUCH_NODES: outcome.never = equal_nodes_ && was_unfit; break;
+        case PendingKind::NEVER_SO_MANY_NODES:
+        case PendingKind::NEVER_SO_SMALL: outcome.never = is_largest && equal_nodes_; break;
+        case PendingKind::WAITS_SO_LARGE:
+        case PendingKind::WAITS_FOR_JOBS: return smaller_start(*job, set, kind);
+        case PendingKind::NEVER_SO_LARGE:
+            outcome = smaller_start(*job, set, kind);
+            outcome.never = outcome.nodes_max == 0 && equal_nodes_;
+            if (of_partition && outcome.nodes_max > 0 && job_nodes_max_ > 0)
+                outcome.nodes_max =
+                    std::min(job_nodes_max_, static_cast<int>(order.nodes.size()) - 1);
     }
-    return false;
+    return outcome;
 }
 
-/* `never`: a start that Slurm will never allow ends the job. */
-void SlurmBackend::refuse(JobId id, Set &set, const std::string &reason, bool never)
+/* The number of nodes to request instead.  Slurm names the limit, and not its value: half of them;
+ * of a set, those that are granted already. */
+SlurmBackend::Outcome SlurmBackend::smaller_start(const Job &job, const Set &set,
+                                                  PendingKind kind) const
+{
+    bool of_one_job = kind == PendingKind::NEVER_SO_LARGE;
+    size_t open = 0, all = job.blocks.size();
+    for (const SlurmOrder &each : set.orders)
+        open += each.act == SlurmAct::ALLOCATE ? each.nodes.size() : 0;
+    if (of_one_job)
+        all = open = set.orders.front().nodes.size();
+    /* Whole nodes are requested: on one node, any number of processes is the same request. */
+    bool is_smallest = job.size() <= size_at_least(job.spec, 1) || all <= 1 ||
+        job.spec.nodes > 0 || !job.spec.nodelist.empty();
+    bool counts = kind != PendingKind::WAITS_FOR_JOBS || resize_ == Resize::SET;
+    if (is_smallest || !counts)
+        return {};
+    size_t granted = all > open ? all - open : 0;
+    return {.per_job = of_one_job, .nodes_max = static_cast<int>(granted > 0 ? granted : all / 2)};
+}
+
+void SlurmBackend::refuse(JobId id, Set &set, const std::string &reason, const Outcome &outcome)
 {
     uint64_t request = set.orders.front().request;
     set.answered = request;
-    notify_(NodesRefused{id, set.step, request, "Slurm: " + reason, never && request == 0});
+    NodesRefused refused{id, set.step, request, "Slurm: " + reason};
+    if (request == 0) {
+        refused.never = outcome.never;
+        refused.busy = outcome.busy;
+        refused.nodes_max = outcome.nodes_max;
+        refused.per_job = outcome.per_job;
+        std::string known = std::exchange(refused_[id], reason);
+        if (!outcome.busy && known != reason)
+            log_line(LogLevel::WARNING, "Slurm refuses a start",
+                     {{"job", id}, {"reason", reason}, {"nodes", set.sent_nodes}});
+    }
+    notify_(refused);
+}
+
+std::string SlurmBackend::why_acquiring(JobId id) const
+{
+    const Job *job = state_->job(id);
+    auto found = sets_.find(id);
+    if (!job || found == sets_.end())
+        return "";
+    const Set &set = found->second;
+    SlurmTarget target = target_of(*job);
+    if (!target.acquires || set.step != target.step || set.answered == target.request)
+        return "";
+    if (!set.busy || set.sent_nodes == 0)
+        return "its request for nodes is sent to Slurm soon";
+    int64_t age_s = (monotonic_ms() - set.sent_ms) / 1000;
+    return "requested " + std::to_string(set.sent_nodes) +
+        (set.sent_nodes == 1 ? " node" : " nodes") + " from Slurm " + std::to_string(age_s) +
+        " s ago" + (set.pending.empty() ? "" : "; Slurm: " + pending_text(set.pending));
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */

@@ -115,6 +115,12 @@ SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *
     return plan;
 }
 
+int64_t poll_pause_ms(int64_t interval_ms, int64_t age_ms)
+{
+    constexpr int64_t FIRST_MS = 1000;
+    return std::min(interval_ms, std::max(age_ms, FIRST_MS));
+}
+
 std::map<std::string, SlurmId> node_map(const std::vector<const SlurmJob *> &jobs)
 {
     std::map<std::string, SlurmId> map;

@@ -59,6 +59,10 @@ struct SlurmPlan {
 SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *> &jobs, bool merge,
                    const std::set<SlurmId> &no_merge);
 
+/* The pause until Slurm is polled again while a request waits there: short while it is new, so
+ * that Slurm's reason is known soon. */
+int64_t poll_pause_ms(int64_t interval_ms, int64_t age_ms);
+
 /* The Slurm job of each node, for the launcher. */
 std::map<std::string, SlurmId> node_map(const std::vector<const SlurmJob *> &jobs);
 

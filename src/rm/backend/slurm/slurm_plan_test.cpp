@@ -149,5 +149,15 @@ TEST(SlurmPlanTest, what_the_core_wants)
     EXPECT_TRUE(target_of(job).keep.empty());
 }
 
+TEST(SlurmPlanTest, a_new_request_is_polled_often)
+{
+    int64_t age_ms = 0;
+    for (int64_t pause_ms : {1000, 1000, 2000, 4000, 8000, 16000, 30000, 30000}) {
+        EXPECT_EQ(poll_pause_ms(30000, age_ms), pause_ms);
+        age_ms += pause_ms;
+    }
+    EXPECT_EQ(poll_pause_ms(300, 0), 300);
+}
+
 }  // namespace
 }  // namespace elastic::rm

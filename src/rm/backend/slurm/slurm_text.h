@@ -88,6 +88,9 @@ std::string how_it_ended(const SlurmJob &job);
 /* The meaning of Slurm's reason for a waiting job (squeue's %r). */
 enum class PendingKind {
     WAITS,              /* for nodes, its turn or ends of other jobs: it can start */
+    BUSY,               /* likewise, and only because the nodes are in use now */
+    WAITS_SO_LARGE,     /* others use up a limit, and a smaller one might start now */
+    WAITS_FOR_JOBS,     /* others use up a limit on the number of Slurm jobs */
     NEVER,              /* never in its present form, at any size */
     NEVER_ON_SUCH_NODES,        /* other nodes might do, if they differ from these */
     NEVER_SO_LARGE,     /* a smaller one might start */

@@ -95,9 +95,11 @@ TEST(SlurmTextTest, the_cause_of_an_end_is_reported_before_nodes_are_clean)
 /* A comment that looks like the next line to a reader without the marker. */
 TEST(SlurmTextTest, why_a_job_waits)
 {
-    for (const char *waits : {"Resources", "Priority", "ReqNodeNotAvail, Reserved for maintenance",
+    for (const char *waits : {"ReqNodeNotAvail, Reserved for maintenance",
                               "PartitionDown", "JobHeldAdmin", "Reservation", "", "New"})
         EXPECT_EQ(pending_kind(waits), PendingKind::WAITS) << waits;
+    for (const char *busy : {"Resources", "Priority"})
+        EXPECT_EQ(pending_kind(busy), PendingKind::BUSY) << busy;
     for (const char *never :
          {"PartitionTimeLimit", "AssociationTimeLimit", "QOSTimeLimit",
           "InvalidQOS", "AssocMaxWallDurationPerJobLimit", "QOSMaxWallDurationPerJobLimit",
@@ -106,14 +108,14 @@ TEST(SlurmTextTest, why_a_job_waits)
         EXPECT_EQ(pending_kind(never), PendingKind::NEVER) << never;
     for (const char *jobs : {"QOSMaxJobsPerUserLimit", "AssocMaxJobsLimit", "AssocGrpJobsLimit",
                              "AssocGrpSubmitJobsLimit", "QOSMaxSubmitJobPerUserLimit"})
-        EXPECT_EQ(pending_kind(jobs), PendingKind::WAITS) << jobs;
+        EXPECT_EQ(pending_kind(jobs), PendingKind::WAITS_FOR_JOBS) << jobs;
     for (const char *nodes : {"BadConstraints", "AssocMaxCpuPerNode"})
         EXPECT_EQ(pending_kind(nodes), PendingKind::NEVER_ON_SUCH_NODES) << nodes;
     for (const char *small : {"QOSMinNode", "QOSMinCpuNotSatisfied"})
         EXPECT_EQ(pending_kind(small), PendingKind::NEVER_SO_SMALL) << small;
     for (const char *much : {"AssocGrpNodeLimit", "AssocGrpCpuLimit", "QOSMaxNodePerUserLimit",
                              "QOSGrpCPURunMinutesLimit"})
-        EXPECT_EQ(pending_kind(much), PendingKind::WAITS) << much;
+        EXPECT_EQ(pending_kind(much), PendingKind::WAITS_SO_LARGE) << much;
     for (const char *large : {"AssocMaxNodePerJobLimit", "QOSMaxCpuPerJobLimit",
                               "AssocMaxCpuMinutesPerJobLimit"})
         EXPECT_EQ(pending_kind(large), PendingKind::NEVER_SO_LARGE) << large;

@@ -1,11 +1,12 @@
-"""Limits of a real Slurm: what it will never allow ends the job at once, what it may allow later waits with its reason.
-A node that leaves the partition keeps its jobs."""
+"""Limits of a real Slurm: what it will never allow ends the job at once, what it may allow later waits with its reason,
+and a start that is too large is repeated with fewer nodes.  A node that leaves the partition keeps its jobs."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 from testbed import slurm
@@ -128,6 +129,79 @@ def rm_slurm_limits_met_later(run: HostRun) -> None:
     daemon.limit("association", "MaxSubmitJobs=-1")
     daemon.await_job(second, "RUNNING", lambda j: j["state"] == "RUNNING")
     daemon.cancel(first, second)
+    daemon.finish()
+
+
+@case("", accounting=True, nodes=3, deadline_s=300)
+def rm_slurm_limits_of_nodes(run: HostRun) -> None:
+    """A job of several sizes starts with the nodes that a limit of Slurm allows, and ends if these are too few."""
+    enforce_limits(run)
+    daemon = Limited(run, ACCOUNT)
+
+    def starts_with(name: str, size: int) -> None:
+        job = daemon.program("2:12")
+        daemon.await_job(job, f"{size} processes under {name}", lambda j: j["state"] == "RUNNING" and j["size"] == size)
+        run.check(daemon.agreed(job), f"Slurm has it on {daemon.slurm_jobs(job)}")
+        daemon.cancel(job)
+
+    for owner, setting in (("association", "MaxTRESPerJob=node=1"), ("qos", "MaxTRESPerJob=node=1"), ("association", "GrpTRES=cpu=4"), ("qos", "MaxTRESPerUser=node=1")):
+        daemon.limit(owner, setting)
+        starts_with(setting, 4)
+        daemon.limit(owner, re.sub(r"\w+$", "-1", setting))
+    daemon.slurm("scontrol", "update", "PartitionName=all", "MaxNodes=2")
+    starts_with("MaxNodes=2", 8)
+    daemon.await_never(daemon.program("9:12"), "it requests more nodes, or fewer, than the partition allows (PartitionNodeLimit)")
+    daemon.slurm("scontrol", "update", "PartitionName=all", "MaxNodes=1")
+    starts_with("MaxNodes=1", 4)
+    daemon.finish()
+
+
+@case("", accounting=True, full=True, nodes=3, deadline_s=300)
+def rm_slurm_limit_of_a_running_job(run: HostRun) -> None:
+    """A job that started smaller because of a limit on each job does not grow beyond it, and its reason is shown."""
+    enforce_limits(run)
+    daemon = Limited(run, ACCOUNT)
+    daemon.limit("qos", "MaxTRESPerJob=node=1")
+    job = daemon.start_job("elastic", "2:12", 4)
+    daemon.never(10, "it grows", lambda: daemon.show(job)["size"] != 4)
+    shown_why = daemon.elastic("why", str(job)).stdout
+    run.check("at most 4 processes: Slurm: it requests more than the QOS allows one job" in shown_why, f"why: {shown_why}")
+    daemon.let_end(job)
+    daemon.finish()
+
+
+@case("", accounting=True, nodes=2, deadline_s=300)
+def rm_slurm_request_that_waits(run: HostRun) -> None:
+    """While a request waits in Slurm, its age and then Slurm's reason are shown; refusals are repeated more and more
+    rarely, at once after a change of the job, and soon after another job of the user has ended."""
+    enforce_limits(run)
+    daemon = Limited(run, ACCOUNT + '\nwait = "8s"')
+    first = daemon.program("4")
+    daemon.await_job(first, "RUNNING", lambda j: j["state"] == "RUNNING")
+    daemon.limit("association", "MaxJobs=1")
+    second = daemon.program("4")
+    sent, text = re.compile(r"requested 1 node from Slurm [0-9]+ s ago"), "runs its maximum of jobs (AssocMaxJobsLimit)"
+    run.await_value(lambda: sent.search(daemon.elastic("queue").stdout), "the request in elastic queue")
+    run.await_value(lambda: sent.search(daemon.elastic("why", str(second)).stdout), "the request in elastic why")
+    shown = daemon.await_job(second, text, lambda j: j["state"] == "STARTING" and text in (j["reason"] or ""))
+    run.check(sent.search(shown["reason"]), f"reason: {shown['reason']}")
+    daemon.await_job(second, "third attempt", lambda j: j["state"] == "STARTING" and j["step"] == 3)
+    attempts = [row["time_ms"] for row in daemon.records("placed", second)]
+    ends = [row["time_ms"] for row in daemon.records("requeued", second)]
+    pauses = [later - end for end, later in zip(ends, attempts[1:], strict=False)]
+    run.check(4500 <= pauses[0] < 9000 and pauses[1] >= 9500, f"pauses: {pauses}")
+    shown = daemon.await_job(second, "a pause", lambda j: j["state"] == "PENDING")
+    run.check("; next attempt at " in daemon.elastic("why", str(second)).stdout, f"why: {shown}")
+    wait_ms = shown["next_start_ms"] - time.time() * 1000
+    run.check(15000 < wait_ms <= 20000, f"it waits for {wait_ms} ms: {shown}")
+    daemon.elastic("update", str(second), "-t", "50")
+    daemon.await_job(second, "fourth attempt", lambda j: j["step"] == 4 and j["state"] == "PENDING")
+    daemon.elastic("cancel", str(first))
+    daemon.await_job(second, "RUNNING", lambda j: j["state"] == "RUNNING")
+    lines = [line for line in daemon.job.err.splitlines() if "Slurm refuses a start" in line]
+    run.check(len(lines) == 1 and text in lines[0], f"log: {lines}")
+    daemon.limit("association", "MaxJobs=-1")
+    daemon.cancel(second)
     daemon.finish()
 
 
