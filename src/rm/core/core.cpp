@@ -202,8 +202,7 @@ void limit_delays(State &state)
     state.uses_at_ms = NEVER;
 }
 
-/* The jobs whose entries in the indices depend on the configuration: the position in the queue
- * by priority, the time of the next offer to a running job, and stored gains of running jobs. */
+/* The jobs whose positions by priority, times of next offers or stored gains depend on it. */
 void reindex(State &state, const Config &before)
 {
     bool extra_slots = before.priority_weight_ms != state.config.priority_weight_ms;
