@@ -275,6 +275,24 @@ std::string Api::waiting_reason(const Job &job) const
     return is_all ? why : why + "; " + job.reason;
 }
 
+namespace {
+
+/* For a job on nodes that the back end suspects: of these, the first; empty: none. */
+std::string trouble_of_nodes(const State &state, const Job &job)
+{
+    constexpr size_t EXAMINED_MAX = 256;
+    if (!is_allocated(job.state) || state.indices().nodes.of(NodeState::DRAINING) == 0)
+        return "";
+    for (size_t i = 0; i < std::min(job.blocks.size(), EXAMINED_MAX); i++) {
+        const Node *node = state.node(job.blocks[i].node);
+        if (node && !node->trouble.empty())
+            return "node " + node->name.str() + " is suspect: " + node->trouble;
+    }
+    return "";
+}
+
+}  // namespace
+
 /* The reason of a job that waits for nodes which the back end cannot provide. */
 std::string Api::reason_of(const Job &job) const
 {
@@ -290,7 +308,7 @@ std::string Api::reason_of(const Job &job) const
     if (has_programs && (job.acquiring || job.releasing))
         return job.acquiring ? "its nodes are prepared (prolog)" : "its nodes are cleaned (epilog)";
     if (job.broken.empty())
-        return job.reason;
+        return job.reason.empty() ? trouble_of_nodes(daemon_.state(), job) : job.reason;
     return "step protocol broken: " + job.broken + (job.reason.empty() ? "" : "; " + job.reason);
 }
 

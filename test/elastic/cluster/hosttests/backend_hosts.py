@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import signal
 
 from support import procfs
+from testbed import hosts
 
 from .cases import FAULT_S, case
 from .hostrun import HostRun
@@ -164,6 +167,38 @@ def rm_hosts_link(run: HostRun) -> None:
     run.check(cut in daemon.slots(large), f"it is on {daemon.slots(large)}")
     daemon.let_end(large)
     daemon.let_end(elastic)
+    daemon.stop()
+
+
+@case("E4 W6", nodes=2, full=True, deadline_s=300)
+def rm_hosts_half_dead(run: HostRun) -> None:
+    """A host accepts connections and never answers: its job can be cancelled and shows the cause, nothing new
+    starts there, and it is used again when it answers."""
+    daemon = managed(run, "h1:2", "h2:2")
+    jobs = [daemon.submit(f"j{i}", "2", "serve") for i in (1, 2)]
+    for job in jobs:
+        daemon.await_adaptive(job)
+    on_h1, on_h2 = sorted(jobs, key=lambda job: "h2" in daemon.slots(job))
+    wide = daemon.submit("wide", "4", "serve")
+
+    def signal_h2(number: signal.Signals) -> None:
+        for pid in hosts.processes(run.host("h2")):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    signal_h2(signal.SIGSTOP)
+    node = daemon.await_node("h2", "draining")
+    shown = daemon.show(on_h2)
+    run.check(shown["state"] == "RUNNING" and shown["reason"] == f"node h2 is suspect: {node['reason']}", f"job: {shown}")
+    run.check(not daemon.show(on_h1)["reason"], "the other job has no trouble")
+    daemon.elastic("cancel", str(on_h2))
+    daemon.await_end(on_h2, "CANCELLED")
+    daemon.let_end(on_h1)
+    run.check(daemon.show(wide)["state"] == "PENDING", "nothing starts there")
+    signal_h2(signal.SIGCONT)
+    daemon.await_node("h2", "up")
+    daemon.await_adaptive(wide)
+    daemon.let_end(wide)
     daemon.stop()
 
 
