@@ -85,6 +85,8 @@ class StepLink {
      * nothing is measured).  False: a query is impossible now.  One query at a time: later
      * callers get the same answer. */
     bool query_performance(int64_t interval_ms);
+    /* The host whose loss ends the job, as mpiexec reported; empty: none. */
+    const std::string &lost_host() const { return lost_host_; }
     /* Reports all known data again. */
     void report_all();
     /* All its events are stored. */
@@ -153,6 +155,7 @@ class StepLink {
     uint64_t epoch_ = 0, last_event_ = 0, known_until_ = 0;
     std::optional<StepMode> mode_;
     std::string sizes_;                 /* empty: not reported */
+    std::string lost_host_;
     std::optional<StepSizeRequest> size_request_;      /* the open one */
     std::optional<StepSizeRequestEnded> size_request_ended_;   /* the last one that is not open */
     std::optional<StepSlots> slots_;    /* last answer */

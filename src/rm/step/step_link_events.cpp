@@ -40,6 +40,7 @@ bool StepLink::take_event(const StepMessage &message)
         case StepMessageKind::SIZE_REQUEST: return size_request(message);
         case StepMessageKind::REQUEST_ENDED: return size_request_ended(message);
         case StepMessageKind::SLOTS_CHANGED: query_slots(); return true;
+        case StepMessageKind::HOST_LOST: lost_host_ = message.host; return true;
         case StepMessageKind::FREED: return freed(setup_.epoch_offset + message.epoch);
         case StepMessageKind::LEFT: return left(message);
         case StepMessageKind::NOTIFIED: return set_change(message, SetStage::NOTIFIED);

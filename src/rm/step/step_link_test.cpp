@@ -31,6 +31,17 @@ TEST_F(StepLinkTest, SL1_processes_end_by_themselves)
     EXPECT_EQ(epochs, (std::vector<uint64_t>{1, 2, 3}));
 }
 
+TEST_F(StepLinkTest, a_lost_host_is_known)
+{
+    send_history();
+    EXPECT_EQ(link_->lost_host(), "");
+    event("host_lost", R"(,"host":"h2")");
+    ASSERT_TRUE(turn_until([&] { return !link_->lost_host().empty(); }));
+    EXPECT_EQ(link_->lost_host(), "h2");
+    event("host_lost", R"(,"host":")" + std::string(256, 'h') + "\"");
+    ASSERT_TRUE(turn_until([&] { return count<StepBroken>() == 1; }));
+}
+
 TEST_F(StepLinkTest, SM3_notified_processes_and_their_answers_are_recorded)
 {
     send_history();

@@ -9,7 +9,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t ID_BYTES_MAX = 64, TAG_BYTES_MAX = 64, NAME_BYTES_MAX = 64, WORD_BYTES_MAX = 32;
+constexpr size_t ID_BYTES_MAX = 64, TAG_BYTES_MAX = 64, NAME_BYTES_MAX = 64, WORD_BYTES_MAX = 32,
+                 HOST_BYTES_MAX = 255;
 constexpr uint64_t REQUEST_SIZE_MAX = 1 << 20;
 
 using Rule = FieldRule<StepMessage>;
@@ -38,6 +39,7 @@ const Rule SIZE_LEAST = {"size_min", &StepMessage::size_min, REQUIRED, REQUEST_S
 const Rule SIZE_MOST = {"size_max", &StepMessage::size_max, REQUIRED, REQUEST_SIZE_MAX};
 const Rule MODIFY = {"modify", &StepMessage::modify, OPTIONAL, 0};
 const Rule WAITS = {"waits", &StepMessage::waits, OPTIONAL, 0};
+const Rule HOST = {"host", &StepMessage::host, REQUIRED, HOST_BYTES_MAX};
 const Rule RESULT = {"result", &StepMessage::result, REQUIRED, WORD_BYTES_MAX};
 
 const std::vector<MessageRule> &events()
@@ -67,6 +69,7 @@ const std::vector<MessageRule> &events()
         {"granted", SLOTS_CHANGED, {}},
         {"released", SLOTS_CHANGED, {}},
         {"spawned", SLOTS_CHANGED, {}},
+        {"host_lost", HOST_LOST, {HOST}},
     };
     return table;
 }

@@ -38,6 +38,7 @@ enum class StepMessageKind {
     SIZE_REQUEST,
     REQUEST_ENDED,
     SLOTS_CHANGED,
+    HOST_LOST,
     OTHER       /* an event that is not used */
 };
 
@@ -47,7 +48,7 @@ struct StepMessage {
     uint64_t seq = 0;
     double time_ms = 0;
     uint64_t request = 0, epoch = 0, uid = 0;
-    std::string tag, reason, rule;
+    std::string tag, reason, rule, host;
     std::string step, request_kind, result;
     uint64_t size_request = 0, size = 0, size_min = 0, size_max = 0;
     bool modify = false, waits = false;

@@ -355,9 +355,29 @@ void Steps::end_when_received(Step &step, EventContent content, int64_t until_ms
         });
         return;
     }
+    auto *ended = std::get_if<StepEnded>(&content);
+    if (ended && step.link)
+        content = end_by_lost_host(*ended, step.link->lost_host());
     step.link.reset();
     step.end = std::move(content);
     notify(step, *step.end);
+}
+
+/* mpiexec ends the job when it loses a host, and its exit code is that of a failed program.  The
+ * host must be one of the job: the step is untrusted.  A job is not repeated for ever: its user may
+ * be unable to use a host that is well for elasticd. */
+EventContent Steps::end_by_lost_host(StepEnded ended, const std::string &host) const
+{
+    constexpr uint32_t STARTS_MAX = 10;
+    const Job *job = job_of_(ended.job);
+    bool is_cause = job && ended.exit_code != 0 && !ended.signalled &&
+        std::ranges::any_of(job->blocks, [&](const Block &each) { return each.node == host; });
+    if (!is_cause)
+        return ended;
+    ended.reason = "host " + host + " failed, or could not be reached";
+    if (job->spec.requeue && ended.step < STARTS_MAX)
+        return StepLost{ended.job, ended.step, ended.reason};
+    return ended;
 }
 
 void Steps::remove_folder(const std::string &folder)

@@ -135,6 +135,7 @@ class Steps {
     void end(Step &step, EventContent content);
     void remove_folder(const std::string &folder);
     void end_when_received(Step &step, EventContent content, int64_t until_ms);
+    EventContent end_by_lost_host(StepEnded ended, const std::string &host) const;
 
     Loop &loop_;
     StepsConfig config_;

@@ -202,6 +202,27 @@ def rm_hosts_half_dead(run: HostRun) -> None:
     daemon.stop()
 
 
+@case("E3", nodes=2)
+def rm_hosts_lost_by_mpiexec(run: HostRun) -> None:
+    """mpiexec notices that a host fails before elasticd does: the job waits again with --requeue, else it has FAILED; both
+    with the host's name."""
+    daemon = managed(run, "h1:2", "h2:2")
+    for name, options in {"requeued": ["--requeue"], "failed": list[str]()}.items():
+        job = daemon.submit(name, "4", "serve", options=options)
+        daemon.await_adaptive(job)
+        for pid in run.pids("h2", "hydra_pmi_proxy"):
+            os.kill(pid, signal.SIGKILL)
+        if options:
+            again = daemon.await_job(job, "a second start", lambda j: j["step"] == 2 and j["state"] == "RUNNING" and bool(j["adaptive"]))
+            reasons = [row["data"]["reason"] for row in daemon.records("requeued", job)]
+            run.check(len(reasons) == 1 and "host h2 failed" in reasons[0], f"requeued: {reasons} {again}")
+            daemon.let_end(job)
+        else:
+            ended = daemon.await_end(job, "FAILED")
+            run.check("host h2 failed" in ended["reason"], f"ended: {ended}")
+    daemon.stop()
+
+
 @case("E3", nodes=3, full=True, deadline_s=300)
 def rm_hosts_fail_before_detection(run: HostRun) -> None:
     """A growth onto a host that has died since it was read fails alone, and the host is not chosen again."""

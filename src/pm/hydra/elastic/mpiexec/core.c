@@ -170,6 +170,12 @@ void HYD_core_unauthenticated(unsigned count)
         stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), count);
 }
 
+void HYD_core_host_lost(const char *host)
+{
+    if (HYD_step.core)
+        stepmgr_host_lost(HYD_step.core, HYD_step_now_ms(), host);
+}
+
 void HYD_core_spawned(const char *const *hosts, const int *processes, int n)
 {
     struct step_spawned *spawned = MPL_calloc((size_t) n + 1, sizeof(*spawned), MPL_MEM_PM);

@@ -38,10 +38,12 @@ void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch
 /* REPORT_FROZEN has arrived from this proxy, directly or through the tree, as the reply to the
  * command with this sequence number. */
 void HYD_core_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
-/* Calls the core if its time has come.  This function and the next two also work without a core. */
+/* Calls the core if its time has come.  This function and the next three also work without
+ * a core. */
 void HYD_core_due(int64_t now_ms);
 void HYD_core_notified_to_end(int signum);
 void HYD_core_unauthenticated(unsigned count);
+void HYD_core_host_lost(const char *host);
 
 /* Reports all running processes of MPI_Comm_spawn: the host of each proxy, and the number of its
  * processes. */

@@ -329,6 +329,7 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
                      "host %s is lost: its proxy was killed or cannot be reached any more: check "
                      "that the host is up and has enough memory.  The job ends",
                      proxy->node->hostname);
+        HYD_core_host_lost(proxy->node->hostname);
         end_job_now(text);
     }
     struct HYD_step_proxy *p = g ? &g->proxies[proxy->proxy_id] : NULL;
@@ -351,6 +352,7 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
                  "that you can log in there without a password, and that this installation is "
                  "there.  The job ends",
                  proxy->node->hostname, HYDT_bsci_info.launcher);
+    HYD_core_host_lost(proxy->node->hostname);
     end_job_now(text);
 }
 

@@ -192,6 +192,11 @@ void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned coun
     run(core, [=] { core->step->unauthenticated(now_ms, count); });
 }
 
+void stepmgr_host_lost(struct stepmgr *core, int64_t now_ms, const char *host)
+{
+    run(core, [=] { core->step->host_lost(now_ms, host); });
+}
+
 int stepmgr_add_set(struct stepmgr *core, const char *name, const uint32_t (*runs)[2], int n)
 {
     bool added = false;

@@ -145,6 +145,8 @@ void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spa
 int stepmgr_check_spawn(const struct stepmgr *core, int count, char *error, size_t error_bytes);
 /* `count` more connections to control ports did not authenticate with the job's secret. */
 void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count);
+/* The proxy on this host failed, or could not be started, and the job ends for this reason. */
+void stepmgr_host_lost(struct stepmgr *core, int64_t now_ms, const char *host);
 
 /* Makes processes of the launch a process set.  `runs`: n pairs of first uid and count. 0, or -1:
  * the name is in use, or there are too many sets. */

@@ -308,6 +308,12 @@ void Step::unauthenticated(int64_t now_ms, unsigned count)
     state_.unauthenticated = count;
 }
 
+void Step::host_lost(int64_t now_ms, const std::string &host)
+{
+    state_.now_ms = now_ms;
+    state_.journal.add(state_.now_ms, "host_lost", {{"host", host}});
+}
+
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 void Step::on_exited(Process &process, uint32_t wait_status)

@@ -63,6 +63,7 @@ class Step final {
     void spawned(int64_t now_ms, const std::map<std::string, int> &hosts);
     std::string why_no_spawn(int count) const { return tasks_.why_no_spawn(count); }
     void unauthenticated(int64_t now_ms, unsigned count);
+    void host_lost(int64_t now_ms, const std::string &host);
     void client_line(int64_t now_ms, int client, std::string_view line);
     void client_disconnected(int client);
 
