@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
 constexpr int64_t RESERVE_MS = 2000;        /* between two looks at the disk and its reserve */
-constexpr size_t EVENTS_PER_COMMIT = 50;    /* some 3 ms */
+constexpr size_t EVENTS_PER_COMMIT = 30;    /* some 3 ms */
 /* of processor time: other work is served in between */
 constexpr double TURN_MS = 3;
 constexpr size_t ROWS_AT_ONCE = 50;          /* derived ones: some 2 ms */
